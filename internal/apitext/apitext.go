@@ -26,6 +26,12 @@ func NamesMissingRight(message string) bool {
 	return strings.Contains(message, `" cannot `) && Admission(message) == ""
 }
 
+// UnknownPath reports whether the API server does not serve the path of a request. It returns false if only the object
+// is missing.
+func UnknownPath(err error) bool {
+	return apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
 // QuotaExceeded reports whether a request was refused by a ResourceQuota.
 func QuotaExceeded(err error) bool {
 	if !apierrors.IsForbidden(err) {

@@ -4,12 +4,12 @@ package main
 var deciding = []mutation{
 	{
 		"a conflict is treated as another failure", "execute/execute.go",
-		`if isConflict(err) {`, `if false && isConflict(err) {`,
+		`if apierror.IsConflict(err) {`, `if false && apierror.IsConflict(err) {`,
 		"Objects that exist before they are applied|Two operators of the same name",
 	},
 	{
-		"a conflict of UIDs is treated as another failure", "execute/classify.go",
-		` || isOtherUID(err)`, "",
+		"a conflict of UIDs is treated as another failure", "apierror/classify.go",
+		` || IsOtherUID(err)`, "",
 		"Objects whose owner changes right before a write",
 	},
 	{
@@ -38,19 +38,19 @@ var deciding = []mutation{
 		"Watches on types of dependents|Types in several versions",
 	},
 	{
-		"a refused write is retried at once", "execute/classify.go",
+		"a refused write is retried at once", "apierror/classify.go",
 		`return s.Code >= http.StatusBadRequest && s.Code < http.StatusInternalServerError`, `return false`,
 		"the operator has no right to delete a dependent",
 	},
 	{
 		"a write with invalid fields is retried at once",
-		"execute/classify.go",
-		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: text, Field: field}`,
-		`return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: causeOf(err), Message: text, Field: field}`,
+		"apierror/classify.go",
+		`return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: CauseOf(err), Message: text, Field: field}`,
+		`return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: CauseOf(err), Message: text, Field: field}`,
 		"Changes of the manifests|Waves",
 	},
 	{
-		"an error quotes a Secret", "execute/classify.go",
+		"an error quotes a Secret", "execute/failure.go",
 		`f = redacted(f, err)`, `_, _ = redacted, err`,
 		"Refused Secrets",
 	},

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -35,7 +36,7 @@ func (w *writer) applyIgnoring(
 	exact := a.Preconditions.Exact
 	for attempt := 1; ; attempt++ {
 		live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-		if isNotFound(err) {
+		if apierror.IsNotFound(err) {
 			return nil, staleConflict(a)
 		}
 		if err != nil {

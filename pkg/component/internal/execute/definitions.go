@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -26,7 +27,7 @@ var (
 // may still be stored, for example because its definition is not established. The argument cause is the error of the
 // read. If cause has another reason than an unserved type, confirmUndefined returns cause unchanged.
 func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause error) (*plan.Observed, error) {
-	if !isNotServed(cause) {
+	if !apierror.IsNotServed(cause) {
 		return nil, cause
 	}
 	for _, source := range []struct {
@@ -80,7 +81,7 @@ func (c *clients) instances(
 	ctx context.Context, gk schema.GroupKind, definition Definition,
 ) ([]inspect.Instance, error) {
 	list, err := c.list(ctx, gk)
-	if isNotServed(err) && definition.Name != "" {
+	if apierror.IsNotServed(err) && definition.Name != "" {
 		return nil, c.confirmNeverServed(ctx, definition, err)
 	}
 	if err != nil {
@@ -98,7 +99,7 @@ func (c *clients) instances(
 func (c *clients) confirmNeverServed(ctx context.Context, definition Definition, cause error) error {
 	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition.Name, metav1.GetOptions{})
 	switch {
-	case isNotFound(err):
+	case apierror.IsNotFound(err):
 		return nil
 	case err != nil:
 		return fmt.Errorf("get %s: %w", definition.Name, err)
@@ -133,7 +134,7 @@ func (c *clients) neverAvailable(ctx context.Context, recorded Definition) (bool
 		return false, nil
 	}
 	service, err := c.operator.Resource(apiServices).Get(ctx, recorded.Name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return false, nil
 	}
 	return err == nil && neverServed(service, recorded), err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -132,7 +133,7 @@ func (e *Executor) Live(ctx context.Context, a plan.Action) (*unstructured.Unstr
 		obj, err = e.writer.clients.getAs(ctx, a, e.writer.clients.own)
 		return err
 	})
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, nil
 	}
 	return obj, err
@@ -148,7 +149,7 @@ func (e *Executor) Run(ctx context.Context, stop <-chan struct{}, actions []plan
 	var wg sync.WaitGroup
 	for i, a := range actions {
 		if err := share.acquire(ctx, stop); err != nil {
-			results[i] = plan.Result{Verb: a.Verb, Failure: Classify(err)}
+			results[i] = plan.Result{Verb: a.Verb, Failure: apierror.Classify(err)}
 			continue
 		}
 		wg.Go(func() {
@@ -188,7 +189,7 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 		done(nil)
 		return plan.Result{Verb: plan.VerbRead}
 	}
-	if isConflict(err) {
+	if apierror.IsConflict(err) {
 		done(nil)
 		return e.readInstead(ctx, a)
 	}
@@ -259,9 +260,9 @@ func (e *Executor) tryDelete(ctx context.Context, a plan.Action) plan.Result {
 		return err
 	})
 	switch {
-	case isConflict(err), isNotFound(err):
+	case apierror.IsConflict(err), apierror.IsNotFound(err):
 		return e.readInstead(ctx, a)
-	case err != nil && causeOf(err) != plan.CauseDryRunUnsupported:
+	case err != nil && apierror.CauseOf(err) != plan.CauseDryRunUnsupported:
 		return e.failed(ctx, a, err)
 	}
 	return plan.Result{Verb: a.Verb}

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -72,7 +73,7 @@ func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 		err = g.remove(ctx, a)
 	}
 	if err != nil {
-		return plan.Result{Verb: a.Verb, Failure: Classify(err)}
+		return plan.Result{Verb: a.Verb, Failure: apierror.Classify(err)}
 	}
 	return plan.Result{Verb: a.Verb, Observed: observed}
 }

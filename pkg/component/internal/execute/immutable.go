@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -115,27 +114,4 @@ func isSameValue(desired, current any) bool {
 	}
 	b, err := resource.ParseQuantity(right)
 	return err == nil && a.Cmp(b) == 0
-}
-
-// changedLine matches a changed line in the comparison of two Go values that the API server adds to some refusals. The
-// group is the name of a field.
-var changedLine = regexp.MustCompile(`(?m)^[-+][\s\x{00a0}]+(\w+):`)
-
-// withoutComparison replaces the comparison of two Go values in a message of the API server by the names of the fields
-// that differ.
-func withoutComparison(message string) string {
-	text, comparison, found := strings.Cut(message, "\n")
-	if !found {
-		return message
-	}
-	var names []string
-	for _, match := range changedLine.FindAllStringSubmatch(comparison, -1) {
-		if name := strings.ToLower(match[1][:1]) + match[1][1:]; !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
-		return message
-	}
-	return text + " (changed: " + strings.Join(names[:min(len(names), maxDifferences)], ", ") + ")"
 }

@@ -62,26 +62,6 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func TestInvalidNamesTheFieldsOfAComparison(t *testing.T) {
-	const claim = "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
-		"  core.PersistentVolumeClaimSpec{\n  \tAccessModes:      {\"ReadWriteOnce\"},\n- \tStorageClassName: &\"slow\",\n" +
-		"+ \tStorageClassName: &\"fast\",\n\u00a0\u00a0\tVolumeMode: &\"Filesystem\",\n-\u00a0\tVolumeName: \"pvc-1\",\n  }\n"
-	for _, c := range []struct{ name, message, want string }{
-		{
-			"of a claim", claim, "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for " +
-				"bound claims (changed: storageClassName, volumeName)",
-		},
-		{"of nothing", "Forbidden: no\nother text", "spec: Forbidden: no\nother text"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			causes := []metav1.StatusCause{{Field: "spec", Message: c.message}}
-			if got := invalid(metav1.Status{Details: &metav1.StatusDetails{Causes: causes}}); got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 func TestARefusedUpdateOfImmutableFieldsNamesTheFieldsThatDiffer(t *testing.T) {
 	const differing = "; these fields of the manifest differ from the object: data.a"
 	refusal := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "settings", field.ErrorList{

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -46,7 +47,7 @@ func (w *writer) planned(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action,
 ) (*unstructured.Unstructured, error) {
 	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, staleConflict(a)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	ignored "github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
@@ -39,7 +40,7 @@ func (e *excludedError) Unwrap() error { return e.error }
 
 // mayExclude reports whether an update was refused for a one-of that the manifest decides.
 func mayExclude(a plan.Action, err error) bool {
-	return apierrors.IsInvalid(err) && !isOtherUID(err) && a.Object != nil &&
+	return apierrors.IsInvalid(err) && !apierror.IsOtherUID(err) && a.Object != nil &&
 		serverrules.MayConcern(a.Key.GroupKind(), a.Object.Body.Object, refusedFields(err))
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -21,7 +22,7 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 		return nil, err
 	}
 	live, err := w.clients.get(ctx, a)
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return confirmedAbsent(a), nil
 	}
 	if err != nil {
@@ -36,7 +37,7 @@ func (w *writer) orphan(ctx context.Context, a plan.Action) (*plan.Observed, err
 	}
 	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return confirmedAbsent(a), nil
 	}
 	if err != nil {

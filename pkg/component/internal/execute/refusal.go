@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -42,7 +43,7 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 	home := e.writer.clients.componentNamespace
 	if isNamespaceMissing(err) && home != "" && home != a.Key.Namespace {
 		a = movedTo(a, home, a.Key.Name)
-		if err = e.ask(ctx, a); isConflict(err) || apierrors.IsAlreadyExists(err) {
+		if err = e.ask(ctx, a); apierror.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			// An object of this name exists there, so the name is valid. The answer says nothing about the manifest.
 			err = e.ask(ctx, movedTo(a, home, freeName(a.Key)))
 		}
@@ -127,7 +128,7 @@ func isNamespaceMissing(err error) bool {
 // refusesManifest reports whether an error is about the manifest itself.
 func refusesManifest(err error) bool {
 	var status apierrors.APIStatus
-	if !errors.As(err, &status) || isConflict(err) || apitext.DryRunUnsupported(err) ||
+	if !errors.As(err, &status) || apierror.IsConflict(err) || apitext.DryRunUnsupported(err) ||
 		apitext.Admission(status.Status().Message) != "" {
 		return false
 	}

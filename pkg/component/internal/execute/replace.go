@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -26,7 +27,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 		return nil, err
 	}
 	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return nil, staleConflict(a)
 	}
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -22,7 +23,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 		return a, err
 	}
 	live, err := resource.Get(ctx, a.Key.Name, metav1.GetOptions{})
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return a, staleConflict(a)
 	}
 	if err != nil {
@@ -37,7 +38,7 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 	}
 	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
 	obj, err := resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
-	if isNotFound(err) {
+	if apierror.IsNotFound(err) {
 		return a, staleConflict(a)
 	}
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -107,9 +108,9 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.get(ctx, a)
 	switch {
-	case isNotServed(err):
+	case apierror.IsNotServed(err):
 		return w.clients.confirmUndefined(ctx, a, err)
-	case isNotFound(err):
+	case apierror.IsNotFound(err):
 		return confirmedAbsent(a), nil
 	case err != nil:
 		return nil, err
@@ -257,7 +258,7 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 // all other cases the object is gone, even if the response has the object, as it does for some types.
 func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.delete(ctx, a, deleteOptions(a))
-	if err != nil && !isNotFound(err) {
+	if err != nil && !apierror.IsNotFound(err) {
 		return nil, err
 	}
 	if obj == nil || obj.GetDeletionTimestamp() == nil || isRemoved(obj) {

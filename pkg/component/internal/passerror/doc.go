@@ -1,8 +1,8 @@
 // Package passerror defines the type Error. An Error ends a pass early, and determines the conditions of the component.
 //
 // All internal packages of the engine return such errors, and package status converts them to conditions. So this
-// package must not import any of them except package plan and the packages that plan imports. An error has a reason and
-// a message for the conditions. A terminal error lasts until a person or another controller changes something; every
-// other error is retried with back-off. The package also classifies errors of an author's code (generators, hooks,
-// fetchers), by their type and never by their text.
+// package must not import a package with a client. An error has a reason and a message for the conditions. A terminal
+// error lasts until a person or another controller changes something; every other error is retried with back-off. The
+// package also classifies errors of an author's code (generators, hooks, fetchers), by their type and never by their
+// text.
 package passerror

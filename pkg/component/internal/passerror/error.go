@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 )
@@ -151,7 +151,7 @@ func IsTransient(err error) (after time.Duration, ok bool) {
 		return 0, false
 	case errors.As(err, &status):
 		seconds, _ := apierrors.SuggestsClientDelay(err)
-		return time.Duration(seconds) * time.Second, execute.Classify(err).Class == plan.Transient
+		return time.Duration(seconds) * time.Second, apierror.Classify(err).Class == plan.Transient
 	case errors.As(err, &request):
 		return 0, request.Op != "parse"
 	}

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -53,7 +53,7 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 
 // unlisted returns the failure for a namespace whose contents cannot be listed.
 func unlisted(err error) *plan.Failure {
-	failure := execute.Classify(err)
+	failure := apierror.Classify(err)
 	failure.Message = "the objects that would be deleted with the namespace could not be listed: " + failure.Message
 	if failure.Class == plan.Terminal {
 		failure.Message += "; grant the right to list all types in the namespace; if you delete the namespace yourself, " +

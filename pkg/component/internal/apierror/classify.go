@@ -1,4 +1,4 @@
-package execute
+package apierror
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -14,23 +15,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// isConflict reports whether a request failed because the object is not in the observed state. If a server-side apply
-// names another UID than that of the live object, the API server reports the change of an immutable field. isConflict
+// IsConflict reports whether a request failed because the object is not in the observed state. If a server-side apply
+// names another UID than that of the live object, the API server reports the change of an immutable field. IsConflict
 // returns true for this error, too.
-func isConflict(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || isOtherUID(err)
+func IsConflict(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || IsOtherUID(err)
 }
 
-func isOtherUID(err error) bool {
+// IsOtherUID reports whether a request was refused because the live object has another UID than the request.
+func IsOtherUID(err error) bool {
 	var status apierrors.APIStatus
 	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
 		return false
@@ -40,25 +38,23 @@ func isOtherUID(err error) bool {
 		!slices.ContainsFunc(details.Causes, func(c metav1.StatusCause) bool { return c.Field != "metadata.uid" })
 }
 
-// isNotFound reports whether an object does not exist. The API server also returns status 404 if it does not serve the
-// type. isNotFound returns false for such an error, because the error does not show whether the object exists.
-func isNotFound(err error) bool {
-	return apierrors.IsNotFound(err) && !isNotServed(err)
+// IsNotFound reports whether an object does not exist. The API server also returns status 404 if it does not serve the
+// type. IsNotFound returns false for such an error, because the error does not show whether the object exists.
+func IsNotFound(err error) bool {
+	return apierrors.IsNotFound(err) && !IsNotServed(err)
 }
 
-func isNotServed(err error) bool {
-	return meta.IsNoMatchError(err) || discovery.IsUnknownPath(err)
+// IsNotServed reports whether a request failed because the API server does not serve the type or the path.
+func IsNotServed(err error) bool {
+	return meta.IsNoMatchError(err) || apitext.UnknownPath(err)
 }
 
 // Classify converts the error of a request to a failure with a class (whether a retry can help), a reason and a
 // message.
 func Classify(err error) *plan.Failure {
 	var status apierrors.APIStatus
-	_, contradiction := errors.AsType[*ignoredError](err)
 	switch {
-	case contradiction:
-		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: err.Error()}
-	case isNotServed(err):
+	case IsNotServed(err):
 		const message = "the API server does not serve its type"
 		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitNotServed, Message: message}
 	case !errors.As(err, &status):
@@ -71,7 +67,7 @@ func Classify(err error) *plan.Failure {
 		return missing(s)
 	case s.Reason == metav1.StatusReasonInvalid:
 		text, field := invalid(s), firstField(s)
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: text, Field: field}
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: CauseOf(err), Message: text, Field: field}
 	case apitext.Untyped(s):
 		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: s.Message}
 	case apitext.TooLarge(s):
@@ -82,12 +78,13 @@ func Classify(err error) *plan.Failure {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return terminating(s)
 	case refused(s) && !apitext.DefinitionTerminating(s):
-		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: causeOf(err), Message: s.Message}
+		return &plan.Failure{Class: plan.Terminal, Reason: reason, Cause: CauseOf(err), Message: s.Message}
 	}
-	return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: causeOf(err), Message: s.Message}
+	return &plan.Failure{Class: plan.Transient, Reason: reason, Cause: CauseOf(err), Message: s.Message}
 }
 
-func causeOf(err error) plan.FailureCause {
+// CauseOf returns what distinguishes the error of a request from others with the same reason.
+func CauseOf(err error) plan.FailureCause {
 	switch {
 	case apitext.MissingRight(err):
 		return plan.CauseMissingRight
@@ -99,43 +96,6 @@ func causeOf(err error) plan.FailureCause {
 		return plan.CauseAllocated
 	}
 	return plan.CauseNone
-}
-
-// mayQuote reports whether the message of a failed write may quote the object: all refusals, and all that a webhook or
-// a policy wrote, unless the message is about a missing right, a quota, or the namespace or type of the object.
-func mayQuote(f *plan.Failure, err error) bool {
-	var status apierrors.APIStatus
-	switch {
-	case !errors.As(err, &status), f.Cause == plan.CauseMissingRight, apitext.QuotaExceeded(err):
-		return false
-	case f.Reason == plan.WaitNotServed, f.Reason == plan.WaitNamespaceMissing, f.Reason == plan.WaitNamespaceTerminating:
-		return false
-	}
-	return f.Class == plan.Terminal || apitext.Admission(status.Status().Message) != ""
-}
-
-// redacted replaces the message of a failure, because it may quote a Secret. The new message only names the webhook or
-// policy, and the refused fields.
-func redacted(f *plan.Failure, err error) *plan.Failure {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return f
-	}
-	var fields []string
-	if details := status.Status().Details; details != nil {
-		for _, c := range details.Causes {
-			fields = append(fields, c.Field)
-		}
-	}
-	f.Message = "the API server refused it"
-	if by := apitext.Admission(status.Status().Message); by != "" {
-		f.Message += " (" + by + ")"
-	}
-	f.Message += "; its message is withheld, because it may quote the Secret"
-	if len(fields) > 0 {
-		f.Message += "; fields: " + strings.Join(fields, ", ")
-	}
-	return f
 }
 
 // refused reports, by the status code, whether a retry of the same request would also be refused. Conflicts, exceeded
@@ -182,43 +142,6 @@ func firstField(s metav1.Status) string {
 	return ""
 }
 
-// failureOf returns the failure for the error of an action. The argument user is the impersonated user that sent the
-// request, or empty if the operator sent it as itself. If a right is missing, advice on how to grant the right follows
-// the message of the API server. A message that may quote a Secret is withheld.
-func failureOf(err error, a plan.Action, user string) *plan.Failure {
-	f := Classify(err)
-	if f.Cause == plan.CauseMissingRight {
-		f.Message += "; " + rights.Advice(f.Message, user, rights.Grant)
-	}
-	if isSecret(a) && mayQuote(f, err) {
-		f = redacted(f, err)
-	}
-	addAdvice(f, err, a)
-	if excluded, found := errors.AsType[*excludedError](err); found {
-		f.Message += "; " + excluded.hint
-	}
-	return f
-}
-
-func isSecret(a plan.Action) bool { return a.Key.GroupKind() == schema.GroupKind{Kind: "Secret"} }
-
-// addAdvice adds advice about immutable fields to the failure of an update. The validation rules of custom resources
-// have their own messages, which do not show whether a field is immutable. So the advice for custom resources begins
-// with "if".
-func addAdvice(f *plan.Failure, err error, a plan.Action) {
-	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
-	if !updates || a.Advice == "" || !apierrors.IsInvalid(err) {
-		return
-	}
-	switch {
-	case apitext.ImmutableField(err):
-		f.Reason = plan.WaitImmutable
-		f.Message += " (the field cannot change: " + a.Advice + ")"
-	case !manifests.IsBuiltIn(a.Key.Group):
-		f.Message += " (if the field cannot change: " + a.Advice + ")"
-	}
-}
-
 func shorten(text string) string {
 	const head, tail = 160, 80
 	if len(text) <= head+tail {
@@ -259,4 +182,30 @@ func unreachable(err error) *plan.Failure {
 		return &plan.Failure{Class: plan.Transient, Reason: plan.WaitUnreachable, Message: err.Error()}
 	}
 	return &plan.Failure{Class: plan.Transient, Reason: plan.WaitError, Message: err.Error()}
+}
+
+// maxChanged is the maximum number of fields that a message names in place of a comparison.
+const maxChanged = 5
+
+// changedLine matches a changed line in the comparison of two Go values that the API server adds to some refusals. The
+// group is the name of a field.
+var changedLine = regexp.MustCompile(`(?m)^[-+][\s\x{00a0}]+(\w+):`)
+
+// withoutComparison replaces the comparison of two Go values in a message of the API server by the names of the fields
+// that differ.
+func withoutComparison(message string) string {
+	text, comparison, found := strings.Cut(message, "\n")
+	if !found {
+		return message
+	}
+	var names []string
+	for _, match := range changedLine.FindAllStringSubmatch(comparison, -1) {
+		if name := strings.ToLower(match[1][:1]) + match[1][1:]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return message
+	}
+	return text + " (changed: " + strings.Join(names[:min(len(names), maxChanged)], ", ") + ")"
 }
