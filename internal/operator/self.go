@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -82,7 +83,7 @@ func isLost(status *metav1alpha1.Status) bool {
 	if status.Reconciler == "" || len(status.Inventory) == 0 {
 		return status.Reconciler == "" || status.InventoryDigest != ""
 	}
-	digest, err := manifests.Digest(status.Inventory)
+	digest, err := digests.Of(status.Inventory)
 	return err != nil || digest != status.InventoryDigest
 }
 

@@ -16,8 +16,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // answers is a reader of a cluster that has only the operator's Deployment.
@@ -54,7 +54,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		lines := []string{entry.String()}
 		return metav1alpha1.Status{
 			Reconciler: ReconcilerName, Inventory: lines,
-			InventoryDigest: must(manifests.Digest(lines)),
+			InventoryDigest: must(digests.Of(lines)),
 		}
 	}
 	edited := func(status metav1alpha1.Status) metav1alpha1.Status {

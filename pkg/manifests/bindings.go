@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/expression"
 )
 
@@ -83,7 +84,7 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 		return Bound{}, err
 	}
 	bound := whole
-	if bound.Digest, err = boundDigest(o.Digest, values); err != nil {
+	if bound.Digest, err = digests.Bound(o.Digest, values); err != nil {
 		return Bound{}, err
 	}
 	bound.Packed, bound.Body = nil, &unstructured.Unstructured{Object: body}
@@ -121,28 +122,6 @@ func variablesOf(parts []hole) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
-}
-
-// boundDigest returns the digest of an object with bound values: the digest of the content with the values, the digest
-// of the settings, and the digest of the content with holes. So a changed value can be distinguished from a changed
-// manifest; see Template.
-func boundDigest(digest string, values map[string]any) (string, error) {
-	content, settings, _ := strings.Cut(digest, settingsMark)
-	bound, err := Digest([]any{content, values})
-	if err != nil {
-		return "", err
-	}
-	return bound + settingsMark + settings + settingsMark + content, nil
-}
-
-// Template returns the digest of the manifest with holes from which an object with the given digest was bound. The
-// digest of an object without bound values is returned unchanged.
-func Template(digest string) string {
-	parts := strings.Split(digest, settingsMark)
-	if len(parts) != 3 {
-		return digest
-	}
-	return parts[2] + settingsMark + parts[1]
 }
 
 // checkBindings returns the contradictions between the exports and the holes of a set: names that two objects export,

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -272,10 +273,10 @@ func TestDigestsOfBoundObjects(t *testing.T) {
 	if first != again || first == other || first == changed {
 		t.Errorf("got %s, %s, %s, %s", first, again, other, changed)
 	}
-	if manifests.Template(first) != manifests.Template(other) || manifests.Template(first) == manifests.Template(changed) {
-		t.Errorf("the templates are %s, %s, %s", manifests.Template(first), manifests.Template(other), manifests.Template(changed))
+	if digests.Template(first) != digests.Template(other) || digests.Template(first) == digests.Template(changed) {
+		t.Errorf("the templates are %s, %s, %s", digests.Template(first), digests.Template(other), digests.Template(changed))
 	}
-	if manifests.SameContent(first, other) || manifests.Template("abc.def") != "abc.def" {
+	if digests.SameContent(first, other) || digests.Template("abc.def") != "abc.def" {
 		t.Error("other values are other content, and an object without holes is its own template")
 	}
 }

@@ -3,6 +3,7 @@ package manifests_test
 import (
 	"testing"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -32,14 +33,14 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := digest(c.a), digest(c.b)
-			if a == b != c.sameDigest || manifests.SameContent(a, b) != c.sameBody {
+			if a == b != c.sameDigest || digests.SameContent(a, b) != c.sameBody {
 				t.Errorf("%s, %s", a, b)
 			}
 		})
 	}
 	t.Run("an object that was never applied has no equal content", func(t *testing.T) {
-		if manifests.SameContent("", "") || manifests.SameContent("", digest("")) ||
-			manifests.SameContent("."+digest(""), ".x") {
+		if digests.SameContent("", "") || digests.SameContent("", digest("")) ||
+			digests.SameContent("."+digest(""), ".x") {
 			t.Error("an empty digest has equal content")
 		}
 	})

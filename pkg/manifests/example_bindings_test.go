@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -60,17 +61,12 @@ func ExampleNewBindings() {
 			return
 		}
 		url, _, _ := unstructured.NestedString(bound.Object.Body.Object, "data", "url")
-		fmt.Println(url, manifests.Template(bound.Object.Digest) == objects[0].Digest)
+		fmt.Println(url, digests.Template(bound.Object.Digest) == objects[0].Digest)
 	}
 	// Output:
 	// Service shop/db
 	// postgres://10.0.0.1/shop true
 	// postgres://10.0.0.2/shop true
-}
-
-func ExampleTemplate() {
-	fmt.Println(manifests.Template("0123456789abcdef.01234567.fedcba9876543210"))
-	// Output: fedcba9876543210.01234567
 }
 
 // Objects that are only observed are not applied.

@@ -89,18 +89,3 @@ func ExampleIsEphemeral() {
 	fmt.Println(manifests.IsEphemeral(job))
 	// Output: true
 }
-
-func ExampleDigest() {
-	a, errA := manifests.Digest(map[string]any{"a": int64(1), "b": int64(2)})
-	b, errB := manifests.Digest(map[string]any{"b": int64(2), "a": int64(1)})
-	fmt.Println(a == b, errA, errB)
-	// Output: true <nil> <nil>
-}
-
-func ExampleSameContent() {
-	fmt.Println(
-		manifests.SameContent("content.one", "content.other"),
-		manifests.SameContent("content.one", "changed.one"),
-	)
-	// Output: true false
-}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // needs are the objects whose exported values an object uses, by the key of that object.
@@ -73,7 +75,7 @@ func (n normaliser) addExportersOf(o *Object, exporters []Key) error {
 	}
 	o.Body.SetLabels(labels)
 	var err error
-	if o.Digest, err = digestManifest(o.Body.Object, n.Reconciler); err != nil {
+	if o.Digest, err = digests.Manifest(o.Body.Object, n.Reconciler); err != nil {
 		return err
 	}
 	n.Owner.mark(o.Body, n.Reconciler, o.Digest)

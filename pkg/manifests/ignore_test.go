@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -121,7 +122,7 @@ metadata: {name: web, labels: {app: web}, annotations: {shop.example.com/ignore:
 				t.Errorf("the live object would have %d ignored fields", n)
 			}
 			plain := normaliseWith(t, options, web)[0]
-			if !manifests.SameContent(plain.Digest, object.Digest) || (plain.Digest == object.Digest) != (len(c.want) == 1) {
+			if !digests.SameContent(plain.Digest, object.Digest) || (plain.Digest == object.Digest) != (len(c.want) == 1) {
 				t.Errorf("the digest is %s, without rules %s", object.Digest, plain.Digest)
 			}
 			again, err := object.Unmarked(reconciler)

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // Scope is the scope of a type.
@@ -202,7 +204,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		return Object{}, err
 	}
 	settings.setRare(rare)
-	digest, err := digestManifest(body.Object, n.Reconciler)
+	digest, err := digests.Manifest(body.Object, n.Reconciler)
 	if err != nil {
 		return Object{}, err
 	}

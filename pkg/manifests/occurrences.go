@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // inOccurrences returns a copy of a manifest for each order that its annotation lists. The n-th copy has the n-th order
@@ -183,7 +184,7 @@ func checkOccurrences(occurrences []*Object) error {
 			return fmt.Errorf("the purge-order %d is not before the next order %d, so the object would be purged after it "+
 				"is applied again; set an earlier purge-order", *purge, order)
 		case purge == nil && next.Settings.UpdatePolicy != metav1alpha1.UpdateRecreate &&
-			!SameContent(before.Digest, next.Digest):
+			!digests.SameContent(before.Digest, next.Digest):
 			return fmt.Errorf("rendered more than once, at order %d and at order %d; names are unique in a component, "+
 				"unless a manifest has a purge-order before the next order, or the next manifest has update-policy recreate",
 				before.Settings.Order, order)
@@ -192,22 +193,16 @@ func checkOccurrences(occurrences []*Object) error {
 	return nil
 }
 
-// numberObject numbers the occurrences of an object. The content digest of each occurrence covers the contents of all
-// occurrences and the number. So the occurrences have different digests, and a change of one content changes the
-// digests of all occurrences.
+// numberObject numbers the occurrences of an object, and gives them their digests.
 func (n normaliser) numberObject(occurrences []*Object) error {
 	contents := make([]string, 0, len(occurrences))
 	for _, o := range occurrences {
-		content, _, _ := strings.Cut(o.Digest, settingsMark)
-		contents = append(contents, content)
+		contents = append(contents, digests.Content(o.Digest))
 	}
 	for i, o := range occurrences {
-		digest, err := Digest([]any{contents, i})
+		digest, err := digests.Occurrence(o.Digest, contents, i)
 		if err != nil {
 			return fmt.Errorf("%s: %w", o.Key, err)
-		}
-		if _, settings, found := strings.Cut(o.Digest, settingsMark); found {
-			digest += settingsMark + settings
 		}
 		o.Occurrence, o.Digest = i, digest
 		n.Owner.mark(o.Body, n.Reconciler, digest)

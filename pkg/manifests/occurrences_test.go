@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // settled is a manifest of a ConfigMap with settings and a value.
@@ -51,7 +51,7 @@ func TestTheAliasOfTheOrderMayNameSeveral(t *testing.T) {
 }
 
 func TestEachOccurrenceHasItsOwnContent(t *testing.T) {
-	digests := func(text string) []string {
+	digestsOf := func(text string) []string {
 		t.Helper()
 		objects, err := normalised(t, text)
 		if err != nil {
@@ -63,23 +63,23 @@ func TestEachOccurrenceHasItsOwnContent(t *testing.T) {
 		}
 		return found
 	}
-	one := digests(settled("a", "x", "~order: '1,2'"))
-	if manifests.SameContent(one[0], one[1]) {
+	one := digestsOf(settled("a", "x", "~order: '1,2'"))
+	if digests.SameContent(one[0], one[1]) {
 		t.Error("two occurrences have digests of equal content")
 	}
-	if shifted := digests(settled("a", "x", "~order: '3,4'")); !manifests.SameContent(one[0], shifted[0]) ||
-		!manifests.SameContent(one[1], shifted[1]) || one[0] == shifted[0] {
+	if shifted := digestsOf(settled("a", "x", "~order: '3,4'")); !digests.SameContent(one[0], shifted[0]) ||
+		!digests.SameContent(one[1], shifted[1]) || one[0] == shifted[0] {
 		t.Error("a change of the orders did not change the digest of the settings")
 	}
-	if other := digests(settled("a", "y", "~order: '1,2'")); manifests.SameContent(one[0], other[0]) {
+	if other := digestsOf(settled("a", "y", "~order: '1,2'")); digests.SameContent(one[0], other[0]) {
 		t.Error("a change of the content did not change the digest")
 	}
-	two := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""))
-	changed := digests(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "z", ""))
-	if manifests.SameContent(two[0], changed[0]) {
+	two := digestsOf(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""))
+	changed := digestsOf(settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "z", ""))
+	if digests.SameContent(two[0], changed[0]) {
 		t.Error("a change of one occurrence did not change the digest of the other")
 	}
-	if single := digests(settled("a", "x", "~order: '1'")); manifests.SameContent(single[0], one[0]) {
+	if single := digestsOf(settled("a", "x", "~order: '1'")); digests.SameContent(single[0], one[0]) {
 		t.Error("an object with one order and an object with several have the same digest")
 	}
 }

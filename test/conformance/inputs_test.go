@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -197,7 +197,7 @@ var _ = Describe("Inputs of a component:", func() {
 			// Each rendering writes a text that depends on what it reads into the objects that it reads.
 			generate := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 				renderings.Add(1)
-				text, err := manifests.Digest([]any{fmt.Sprint(req.References), req.Inputs})
+				text, err := digests.Of([]any{fmt.Sprint(req.References), req.Inputs})
 				object := func(kind, name, field string) client.Object {
 					return &unstructured.Unstructured{Object: map[string]any{
 						"apiVersion": "v1", "kind": kind, "metadata": map[string]any{"name": name}, field: map[string]any{"text": text},

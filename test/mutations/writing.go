@@ -48,7 +48,7 @@ var writing = []mutation{
 	},
 	{
 		"a replace resets defaults", "execute/replace.go",
-		`if manifests.SameContent(found.Digest, a.Object.Digest) {`, `if false {`,
+		`if digests.SameContent(found.Digest, a.Object.Digest) {`, `if false {`,
 		"Dependents with fields of other managers: update policy replace",
 	},
 	{

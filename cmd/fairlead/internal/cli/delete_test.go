@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -199,7 +200,7 @@ var _ = Describe("delete", onCluster(func() {
 			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.MergePatchType, []byte(mark)))).To(Succeed())
 			line := "apiextensions.k8s.io/v1/CustomResourceDefinition//things.thing.example.com u=" + string(definition.GetUID()) +
 				" t=Thing.thing.example.com"
-			digest, err := manifests.Digest([]string{line})
+			digest, err := digests.Of([]string{line})
 			Expect(err).NotTo(HaveOccurred())
 			report(ctx, c, metav1alpha1.Status{
 				Reconciler: "fairlead.io", State: "Ready", Inventory: []string{line}, InventoryDigest: digest,

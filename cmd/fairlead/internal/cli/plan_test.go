@@ -11,6 +11,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -110,7 +111,7 @@ var _ = Describe("plan", onCluster(func() {
 		}}
 		Expect(k8s.Create(ctx, ours)).To(Succeed())
 		line := "/v1/ConfigMap/" + namespace + "/ours u=" + string(ours.UID)
-		digest, err := manifests.Digest([]string{line})
+		digest, err := digests.Of([]string{line})
 		Expect(err).NotTo(HaveOccurred())
 		g.Status.Status = metav1alpha1.Status{
 			Reconciler: "gadgets.example.com", State: "Ready", Inventory: []string{line}, InventoryDigest: digest,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -139,7 +140,7 @@ func exportOf(f plan.Facts, o manifests.Object, name string) (value any, reason 
 func isCurrent(f plan.Facts, o manifests.Object, live plan.Observed) bool {
 	entry := f.Inventory[o.Key]
 	return o.Settings.IsObserved() || live.Verdict.IsAccepted() || entry.Digest != "" && entry.Revision == f.Revision ||
-		manifests.Template(live.Digest) == manifests.Template(o.Digest)
+		digests.Template(live.Digest) == digests.Template(o.Digest)
 }
 
 // Binder returns the Binder of a request.

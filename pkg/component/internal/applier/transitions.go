@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -31,7 +32,7 @@ func (v *validation) transition(a plan.Action) []suspect {
 	case a.Verb == plan.VerbCreate:
 		rules = slices.DeleteFunc(rules, func(t values.Transition) bool { return !t.Creates })
 	case a.Verb == plan.VerbDelete, len(a.Object.Settings.Ignored()) > 0,
-		manifests.SameContent(v.inventory[a.Key].Digest, a.Object.Digest):
+		digests.SameContent(v.inventory[a.Key].Digest, a.Object.Digest):
 		return nil
 	}
 	all := len(rules)

@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // The record of the dependents is the part of a status that RecordDigest covers. The reconciler gives each record that
@@ -40,7 +40,7 @@ const recordForm = 2
 // RecordDigest returns the checksum of the record of a status. The lines of the inventory are covered by their digest.
 // The name of the Secret with the kubeconfig is not covered, because each pass compares it with the declared name.
 func RecordDigest(status *metav1alpha1.Status) string {
-	digest, err := manifests.Digest(append(fieldsOfFirstForm(status),
+	digest, err := digests.Of(append(fieldsOfFirstForm(status),
 		status.TargetCluster, status.TargetNamespace, status.TargetName))
 	if err != nil {
 		return ""
@@ -65,7 +65,7 @@ func fieldsOfFirstForm(status *metav1alpha1.Status) []any {
 func matches(status *metav1alpha1.Status) bool {
 	text, _, isLater := strings.Cut(status.RecordDigest, ":")
 	if !isLater {
-		digest, err := manifests.Digest(fieldsOfFirstForm(status))
+		digest, err := digests.Of(fieldsOfFirstForm(status))
 		return err == nil && digest == status.RecordDigest
 	}
 	if form, err := strconv.Atoi(text); err == nil && form > recordForm {

@@ -10,8 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // numbered returns a component with a record of some lines, with a number and its checksum.
@@ -37,7 +37,7 @@ func ownedBy(fields map[string]string) (entries []metav1.ManagedFieldsEntry) {
 
 // inFirstForm gives a record a checksum of the first form.
 func inFirstForm(st *metav1alpha1.Status) {
-	st.RecordDigest, _ = manifests.Digest(fieldsOfFirstForm(st))
+	st.RecordDigest, _ = digests.Of(fieldsOfFirstForm(st))
 }
 
 const (

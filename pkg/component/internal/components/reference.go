@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // InventoryRef identifies the inventory record of a status: the lines in the status, or the Secrets that the status
@@ -54,7 +54,7 @@ func InventoryDigest(lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	digest, err := manifests.Digest(lines)
+	digest, err := digests.Of(lines)
 	if err != nil {
 		return ""
 	}

@@ -16,8 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Capabilities are the version of an API server and the types that it serves, according to the last reading of
@@ -244,7 +244,7 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 // digestOf returns the digest of capabilities. Statuses contain digests that depend on it, so a change of the digested
 // data makes all components render again.
 func digestOf(c generator.Capabilities) (string, error) {
-	return manifests.Digest(struct {
+	return digests.Of(struct {
 		Version     version.Info
 		APIVersions []string
 	}{c.Version, c.APIVersions.All()})

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -102,7 +103,7 @@ func droppableFields(
 	owned := inspect.Shape(slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool {
 		return entry.Manager != reconciler || entry.Subresource != ""
 	}))
-	if manifests.SameContent(found.Digest, a.Object.Digest) {
+	if digests.SameContent(found.Digest, a.Object.Digest) {
 		return settingsAmong(owned, reconciler)
 	}
 	return owned

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -28,7 +29,7 @@ func (s *Session) enter() []metav1alpha1.Reference {
 		object := s.pass.Desired[i] // A copy, so that the item does not retain the other manifests of the set.
 		it := o.item(object.Key)
 		it.desired = &object
-		if f := former[object.Key]; f != nil && isBound(f) && manifests.Template(f.Digest) == object.Digest {
+		if f := former[object.Key]; f != nil && isBound(f) && digests.Template(f.Digest) == object.Digest {
 			it.desired = f // Snapshot replaces it when the pass has bound values.
 		}
 	}
@@ -55,7 +56,7 @@ func (s *Session) enter() []metav1alpha1.Reference {
 }
 
 // isBound reports whether the holes of a manifest are filled. A manifest without holes is not bound.
-func isBound(o *manifests.Object) bool { return manifests.Template(o.Digest) != o.Digest }
+func isBound(o *manifests.Object) bool { return digests.Template(o.Digest) != o.Digest }
 
 // hasHoles reports whether the holes of the desired manifest are not filled, because no pass has bound values yet.
 func (it *item) hasHoles() bool {
@@ -158,7 +159,7 @@ func (s *Session) isUnchanged(it *item) bool {
 	if it.entry.Digest == "" {
 		return it.entry.Revision == s.pass.Revision
 	}
-	return manifests.SameContent(it.entry.Digest, it.desired.Digest)
+	return digests.SameContent(it.entry.Digest, it.desired.Digest)
 }
 
 // problem returns the failure of an item that no call can be made for.

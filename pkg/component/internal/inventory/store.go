@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
@@ -192,7 +193,7 @@ func (s *Store) enterSecrets(obj components.Object, lines []string, digest strin
 	if err != nil {
 		return err
 	}
-	id, err := manifests.Digest([]string{obj.GetResourceVersion(), digest})
+	id, err := digests.Of([]string{obj.GetResourceVersion(), digest})
 	if err != nil {
 		return err
 	}

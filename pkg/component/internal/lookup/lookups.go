@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxRecorded is the maximum number of look-ups that a status names. If there are more, the status contains only their
@@ -41,7 +41,7 @@ func (l Lookups) Record() (lines []string, digest string, err error) {
 }
 
 func digestOf(capabilities string, lines []string) (string, error) {
-	return manifests.Digest(append([]string{capabilities}, lines...))
+	return digests.Of(append([]string{capabilities}, lines...))
 }
 
 // EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -22,7 +23,7 @@ type Result struct {
 	resource schema.GroupVersionResource
 	state    metav1alpha1.LookupState
 	version  observe.Version
-	content  digests
+	content  objectDigests
 	// items are the digests of the objects in a list, by namespace and name. It is nil if the look-up was for a single
 	// object.
 	items map[string]item
@@ -31,13 +32,13 @@ type Result struct {
 // item is the digest of an object in a list.
 type item struct {
 	own     bool
-	content digests
+	content objectDigests
 }
 
-// digests are two digests of an object: bare without the status of the object, and whole with the status.
-type digests struct{ bare, whole string }
+// objectDigests are two digests of an object: bare without the status of the object, and whole with the status.
+type objectDigests struct{ bare, whole string }
 
-func (d digests) of(status bool) string {
+func (d objectDigests) of(status bool) string {
 	if status {
 		return d.whole
 	}
@@ -46,7 +47,7 @@ func (d digests) of(status bool) string {
 
 // digestsOf returns the digests of an object. They do not cover metadata that changes with every write, such as the
 // resource version.
-func digestsOf(object *unstructured.Unstructured) (digests, error) {
+func digestsOf(object *unstructured.Unstructured) (objectDigests, error) {
 	content := maps.Clone(object.Object)
 	if metadata, ok := content["metadata"].(map[string]any); ok {
 		metadata = maps.Clone(metadata)
@@ -54,13 +55,13 @@ func digestsOf(object *unstructured.Unstructured) (digests, error) {
 		delete(metadata, "managedFields")
 		content["metadata"] = metadata
 	}
-	whole, err := manifests.Digest(content)
+	whole, err := digests.Of(content)
 	if err != nil {
-		return digests{}, err
+		return objectDigests{}, err
 	}
 	delete(content, "status")
-	bare, err := manifests.Digest(content)
-	return digests{bare: bare, whole: whole}, err
+	bare, err := digests.Of(content)
+	return objectDigests{bare: bare, whole: whole}, err
 }
 
 // Owner identifies the component whose generator looks up objects. Changes of the component's own dependents and
@@ -132,10 +133,10 @@ func (o Owner) identifyList(r Result, list *unstructured.UnstructuredList) (Resu
 		}
 	}
 	var err error
-	if r.content.bare, err = manifests.Digest(bare); err != nil {
+	if r.content.bare, err = digests.Of(bare); err != nil {
 		return r, err
 	}
-	r.content.whole, err = manifests.Digest(whole)
+	r.content.whole, err = digests.Of(whole)
 	return r, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -28,7 +29,7 @@ func ruleUnbound(c candidate) (decision, bool) {
 		return decision{}, false
 	}
 	message := c.unbound.Message
-	applied := c.entry.Digest != "" && c.live.Presence == Present && manifests.Template(c.entry.Digest) == c.object.Digest
+	applied := c.entry.Digest != "" && c.live.Presence == Present && digests.Template(c.entry.Digest) == c.object.Digest
 	if applied {
 		message += "; the applied values stay"
 	}
@@ -47,8 +48,8 @@ func waitsForValues(d decision) bool {
 
 // differInValues reports whether two manifests, given by their digests, differ only in the values that they bind.
 func differInValues(applied, current string) bool {
-	template := manifests.Template(applied)
-	return template != applied && applied != current && template == manifests.Template(current)
+	template := digests.Template(applied)
+	return template != applied && applied != current && template == digests.Template(current)
 }
 
 // ruleUnread reads an object in sync whose exports the watch does not show: once after each change, and after a start

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -106,7 +107,7 @@ func (c candidate) isSameInputs() bool {
 // Rules of ignored fields are among the settings, and are no inputs of the rendering. An object with several
 // occurrences has other settings in each of them.
 func (c candidate) differsInIgnored() bool {
-	return c.entry.Digest != c.object.Digest && manifests.SameContent(c.entry.Digest, c.object.Digest) &&
+	return c.entry.Digest != c.object.Digest && digests.SameContent(c.entry.Digest, c.object.Digest) &&
 		c.object.Occurrence == 0 && c.last
 }
 

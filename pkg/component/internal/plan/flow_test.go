@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -136,7 +137,7 @@ func otherTemplate(s *scene) { s.object.Digest = "v2.s.t2" }
 
 // unbound makes the holes of the object empty.
 func unbound(s *scene) {
-	s.unbound, s.object.Digest = &Unbound{Message: "it waits for x"}, manifests.Template(s.object.Digest)
+	s.unbound, s.object.Digest = &Unbound{Message: "it waits for x"}, digests.Template(s.object.Digest)
 }
 
 func sameRevision(s *scene) { s.sameInputs = true }

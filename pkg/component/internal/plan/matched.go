@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
 // Verdict is the result of an author's comparison of a live object with its manifest.
@@ -49,7 +49,7 @@ func (v *Verdict) IsAccepted() bool {
 // Changed settings are written in any case, because some of them are read from the live object.
 func (c candidate) accepted() bool {
 	return c.live.Verdict.IsAccepted() && c.changed() && c.entry.Digest != c.object.Digest && c.live.Digest != "" &&
-		!manifests.SameContent(c.live.Digest, c.object.Digest) && c.object.Occurrence == 0 && c.last
+		!digests.SameContent(c.live.Digest, c.object.Digest) && c.object.Occurrence == 0 && c.last
 }
 
 // ruleAccepted leaves an object unchanged that its matcher accepts. The entry keeps the digest and the revision of the

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -51,7 +52,7 @@ func (s occurrences) current(f Facts, key manifests.Key, e metav1alpha1.Inventor
 	case sameRun && e.Occurrence == 0:
 		// The object had a single occurrence when it was applied. Occurrences that were added later are not applied.
 		return len(all) - 1
-	case sameRun, e.Occurrence > 0 && manifests.SameContent(e.Digest, all[recorded].Digest):
+	case sameRun, e.Occurrence > 0 && digests.SameContent(e.Digest, all[recorded].Digest):
 		return recorded
 	}
 	return 0

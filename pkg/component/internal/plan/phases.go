@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -154,5 +155,5 @@ func PhaseDigest(objects []manifests.Object) (string, error) {
 	for _, o := range objects {
 		parts = append(parts, o.Key.String()+" "+o.Digest)
 	}
-	return manifests.Digest(parts)
+	return digests.Of(parts)
 }

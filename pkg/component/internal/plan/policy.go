@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -140,7 +141,7 @@ func (c candidate) renewed() bool {
 	switch {
 	case c.entry.Digest == "", c.reconcile == metav1alpha1.ReconcileOnce:
 		return false
-	case !c.sameInputs && !manifests.SameContent(c.entry.Digest, c.object.Digest):
+	case !c.sameInputs && !digests.SameContent(c.entry.Digest, c.object.Digest):
 		return true
 	}
 	return c.triggered()
@@ -148,7 +149,7 @@ func (c candidate) renewed() bool {
 
 // reasonOfRenewal returns the reason for which an object that completed its work is created again.
 func reasonOfRenewal(c candidate) Reason {
-	if manifests.SameContent(c.entry.Digest, c.object.Digest) && c.triggered() {
+	if digests.SameContent(c.entry.Digest, c.object.Digest) && c.triggered() {
 		return ReasonTriggered
 	}
 	return ReasonChanged

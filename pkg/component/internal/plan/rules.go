@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -109,7 +110,7 @@ func ruleCompleted(c candidate) (decision, bool) {
 	if c.entry.Completed {
 		return decision{}, true
 	}
-	if c.live.Finished && manifests.SameContent(c.live.Digest, c.object.Digest) {
+	if c.live.Finished && digests.SameContent(c.live.Digest, c.object.Digest) {
 		e := c.newEntry()
 		e.UID, e.Digest, e.Completed = c.live.UID, c.live.Digest, true
 		e.Trigger = cmp.Or(c.entry.Trigger, c.followedTrigger())
@@ -179,7 +180,7 @@ func ruleChanged(c candidate) (decision, bool) {
 		return decision{}, false
 	case c.entry.Digest == c.object.Digest:
 		return withBackoff(c, c.update(ReasonDrifted)), true
-	case manifests.SameContent(c.live.Digest, c.object.Digest):
+	case digests.SameContent(c.live.Digest, c.object.Digest):
 		return c.update(ReasonSettings), true
 	}
 	return c.update(ReasonChanged), true

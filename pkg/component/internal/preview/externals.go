@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -80,7 +81,7 @@ func (r recordedExternals) exports(f plan.Facts) map[manifests.Key]*plan.Exports
 			continue
 		}
 		values, failures := map[string]any{}, map[string]plan.ExportFailure{}
-		unchanged := manifests.Template(f.Inventory[o.Key].Digest) == manifests.Template(o.Digest)
+		unchanged := digests.Template(f.Inventory[o.Key].Digest) == digests.Template(o.Digest)
 		for _, e := range o.Settings.Exports() {
 			if value, known := r.values[e.Name]; known && unchanged {
 				values[e.Name] = value
@@ -121,7 +122,7 @@ func (r *simulation) addUnasked(w plan.Waiting) {
 	case o == nil:
 		return
 	case live.Presence != plan.Present:
-	case manifests.Template(r.facts.Inventory[w.Key].Digest) != o.Digest:
+	case digests.Template(r.facts.Inventory[w.Key].Digest) != o.Digest:
 		a.Verb, a.Reason, a.Preconditions.UID = plan.VerbApply, plan.ReasonChanged, live.UID
 	default:
 		return

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -36,7 +37,7 @@ func (p *Pass) feedbackOf(
 		return feedback{}, err
 	}
 	f.own = own
-	trigger, err := manifests.Digest([]any{c.GetGeneration(), others})
+	trigger, err := digests.Of([]any{c.GetGeneration(), others})
 	if err == nil {
 		f.trigger, err = repairNonce(c.Object, p.Reconciler, trigger)
 	}

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -84,7 +85,7 @@ const maxUnrepaired = 3
 func (p *Pass) repair(
 	ctx context.Context, c *Component, t target.Target, request applier.Request,
 ) (o outcome.Outcome, err error) {
-	request.Trigger, err = manifests.Digest([]any{c.GetGeneration(), c.GetStatus().InputDigest})
+	request.Trigger, err = digests.Of([]any{c.GetGeneration(), c.GetStatus().InputDigest})
 	if err == nil {
 		request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger)
 	}

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
@@ -120,7 +121,7 @@ func (p *Pass) hold(ctx context.Context, c *Component, owner manifests.Owner) er
 // repairNonce returns a token that changes with the spec of the component, with its inputs, and with each request for a
 // pass by annotation. When the token changes, repairs that are waiting for their back-off run at once.
 func repairNonce(component components.Object, reconciler, trigger string) (string, error) {
-	return manifests.Digest([]any{trigger, requestedAt(component, reconciler)})
+	return digests.Of([]any{trigger, requestedAt(component, reconciler)})
 }
 
 func (p *Pass) looker(owner manifests.Owner) lookup.Owner {

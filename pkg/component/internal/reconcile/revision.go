@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -16,7 +17,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // checkPlacement returns an error if the target cluster, namespace or name changed while dependents exist in the former
@@ -166,5 +166,5 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 
 // triggerOf returns a digest of the state of a component: of its generation, and of the contents of its inputs.
 func triggerOf(generation int64, in input.Inputs) (string, error) {
-	return manifests.Digest([]any{generation, in.Digest})
+	return digests.Of([]any{generation, in.Digest})
 }

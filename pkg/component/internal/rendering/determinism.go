@@ -11,10 +11,10 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/determinism"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxNamed is the maximum number of differing fields that a message names.
@@ -268,7 +268,7 @@ func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rend
 	result.Manifests = Manifests{plain: values}
 	// The id does not depend on the values, which may be secret: it is shown in the status, and users who may read the
 	// status may not be allowed to read Secrets.
-	result.ID, err = manifests.Digest(
+	result.ID, err = digests.Of(
 		[]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()},
 	)
 	return result, err

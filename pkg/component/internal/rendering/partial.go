@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -52,7 +53,7 @@ func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
 		entry, recorded := applied[o.Key]
 		return !recorded || max(entry.Occurrence-1, 0) == o.Occurrence && entry.Digest != "" &&
-			manifests.Template(entry.Digest) != o.Digest
+			digests.Template(entry.Digest) != o.Digest
 	})
 }
 
