@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 // signedCall posts an empty JSON object to a webhook, and returns the status code of the response.
@@ -31,7 +31,7 @@ func signedCall(ctx context.Context, url, secret string) int {
 	body := []byte("{}")
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	Expect(err).NotTo(HaveOccurred())
-	request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(secret), body))
+	request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte(secret), body))
 	response, err := http.DefaultClient.Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(response.Body.Close()).To(Succeed())

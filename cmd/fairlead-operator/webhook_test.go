@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 // callOperator sends a signed call to an operator, and returns the status and the header Retry-After, or an error.
@@ -28,7 +28,7 @@ func callOperator(ctx context.Context, address, path, secret string) string {
 	GinkgoHelper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+path, bytes.NewBufferString("{}"))
 	Expect(err).NotTo(HaveOccurred())
-	request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(secret), []byte("{}")))
+	request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte(secret), []byte("{}")))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return err.Error()

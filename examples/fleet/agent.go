@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -55,7 +56,7 @@ func zoneOf(node *corev1.Node) any { return node.Labels[corev1.LabelTopologyZone
 // report returns a hook that writes the zones of a cluster into the status of its member.
 func report(
 	update func(context.Context, *Member, func(*Member) error) error,
-	nodes *component.Relation[*Member, *corev1.Node],
+	nodes *eventsource.Relation[*Member, *corev1.Node],
 ) component.Hook[*Member] {
 	return func(ctx context.Context, member *Member, _ component.DependentReader) error {
 		found, err := nodes.Get(ctx, member)

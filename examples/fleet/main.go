@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -48,14 +49,14 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	// The watch of a cluster begins with its first member, and ends with the last one.
-	nodes := component.Related(nodesName, component.RelatedOptions[*Member, *corev1.Node]{
+	nodes := eventsource.Related(nodesName, eventsource.RelatedOptions[*Member, *corev1.Node]{
 		All: true, InTarget: true, Part: zoneOf, Whole: true,
 	})
 	reconciler := component.NewReconciler[*Member](reconcilerName, generator.GeneratorFunc(generate), component.Options{
 		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 	})
 	reconciler.WithHooks(component.Hooks[*Member]{PostReconcile: report(reconciler.UpdateStatus, nodes)})
-	if _, err := reconciler.AddEventSource(component.AsInput(nodes)); err != nil {
+	if _, err := reconciler.AddEventSource(eventsource.AsInput(nodes)); err != nil {
 		return nil, err
 	}
 	return mgr, reconciler.SetupWithManager(mgr)

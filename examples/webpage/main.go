@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -54,13 +55,13 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 		CacheFull: []schema.GroupKind{ingressKind}, // The hook reads Ingresses, without a request.
 	})
 	reconciler.WithHooks(component.Hooks[*WebPage]{PostPass: reportURL(reconciler)})
-	allowed := component.Related(schemaName, component.RelatedOptions[*WebPage, *corev1.ConfigMap]{
+	allowed := eventsource.Related(schemaName, eventsource.RelatedOptions[*WebPage, *corev1.ConfigMap]{
 		Of: func(page *WebPage) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: page.Namespace, Name: schemaName}}
 		},
 		Part: func(c *corev1.ConfigMap) any { return c.Data },
 	})
-	if _, err := reconciler.AddEventSource(component.AsInput(allowed)); err != nil {
+	if _, err := reconciler.AddEventSource(eventsource.AsInput(allowed)); err != nil {
 		return nil, err
 	}
 	return mgr, reconciler.SetupWithManager(mgr)

@@ -22,7 +22,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/bounded"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
@@ -138,7 +138,7 @@ func (v polledValue) MarshalJSON() ([]byte, error) { return json.Marshal(v.value
 // poller asks the addresses of spec.inputs.
 type poller struct {
 	client *fetch.HTTP
-	values *component.Values[*v1alpha1.Component, polled]
+	values *eventsource.Values[*v1alpha1.Component, polled]
 	// calls has the time of the last call to each component.
 	calls *lru.Cache
 }
@@ -159,7 +159,7 @@ func newPoller(o fetch.Options, hosts PollHosts) *poller {
 	}
 	o.Transport = hostGuard{hosts, o.Transport}
 	p := &poller{client: fetch.NewHTTP(o), calls: lru.New(maxCalls)}
-	p.values = component.PollingEach(polledInput, component.PollOptions[*v1alpha1.Component, polled]{
+	p.values = eventsource.PollingEach(polledInput, eventsource.PollOptions[*v1alpha1.Component, polled]{
 		Fetch: p.fetch,
 		After: func(_ *v1alpha1.Component, values polled) time.Duration {
 			next := time.Duration(0)

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -21,7 +22,7 @@ import (
 // Deployment, because the program would end before the deletion is complete. An operator that runs outside of the
 // Deployment may delete it.
 type self struct {
-	reader     component.TreeReader
+	reader     tree.Reader
 	deployment types.NamespacedName
 }
 

@@ -16,6 +16,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
@@ -94,7 +95,7 @@ func Setup(mgr ctrl.Manager, o Options) error {
 	g, options := o.withQuotas(mgr, g, o.forReconciler())
 	reconciler := component.NewReconciler[*v1alpha1.Component](ReconcilerName, g, options).WithHooks(hooks)
 	polls := newPoller(o.Fetch, o.PollHosts)
-	if _, err := reconciler.AddEventSource(component.AsSecretInput(polls.values)); err != nil {
+	if _, err := reconciler.AddEventSource(eventsource.AsSecretInput(polls.values)); err != nil {
 		return err
 	}
 	if err := o.addWebhook(mgr, reconciler, polls); err != nil {

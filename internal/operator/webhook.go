@@ -25,6 +25,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 // WebhookPath is the prefix of the paths of calls: WebhookPath, the namespace, a slash, and the name of a component.
@@ -86,7 +87,7 @@ type keptSecret struct {
 
 // handler returns the handler of calls. accept is called for each verified call.
 func (w *webhooks) handler(accept func(context.Context, types.NamespacedName) error) http.Handler {
-	return component.WebhookHandler(component.WebhookOptions{
+	return eventsource.WebhookHandler(eventsource.WebhookOptions{
 		Route:       func(r *http.Request) (client.ObjectKey, bool) { return calledComponent(r.URL.Path) },
 		Secret:      w.secret,
 		MaxBytes:    maxCallBytes,

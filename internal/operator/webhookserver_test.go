@@ -18,7 +18,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 // election is the state of a leader election, as a replica sees it.
@@ -65,7 +65,7 @@ func send(t *testing.T, to netip.AddrPort, method, path string, body io.Reader, 
 }
 
 func signed(body string) map[string]string {
-	return map[string]string{signatureHeader: component.Sign([]byte("s3cret"), []byte(body))}
+	return map[string]string{signatureHeader: eventsource.Sign([]byte("s3cret"), []byte(body))}
 }
 
 func TestAStandbyForwardsCallsToTheLeader(t *testing.T) {

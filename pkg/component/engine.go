@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
@@ -195,11 +194,6 @@ func (e *Engine) decide(ctx context.Context, p Pass) applier.Request {
 	return p.request().Decide(ctx, inclusion.Inputs{
 		Namespace: p.Owner.Namespace, Name: p.Owner.Name, Parameters: p.Parameters, Served: e.client.Discovery.Serves,
 	})
-}
-
-// Tree reads the dependents of an inventory; see the function Tree.
-func (e *Engine) Tree(ctx context.Context, reader TreeReader, inventory []metav1alpha1.InventoryEntry) ([]Node, error) {
-	return Tree(ctx, reader, inventory)
 }
 
 // Forget ends the watches that only the given owner uses, and drops the state of this owner's guards and repairs from

@@ -117,9 +117,9 @@ func As[S client.Object](dependent *unstructured.Unstructured, err error) (S, er
 	if err != nil {
 		return none, err
 	}
-	converted, ok := newObject[S]().(S)
-	if !ok {
-		return none, fmt.Errorf("%T is not a pointer to a struct", none)
+	converted, err := newObject[S]()
+	if err != nil {
+		return none, err
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(dependent.Object, converted); err != nil {
 		return none, fmt.Errorf("%s %s is no %T: %w", dependent.GetKind(), dependent.GetName(), none, err)

@@ -3,7 +3,6 @@ package component
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -80,7 +80,7 @@ func (e *RefusedError) Unwrap() error { return e.Cause }
 
 // Apply returns the forecast for an apply of the given component, which need not exist in the cluster. The status of
 // the component is used as the record of the last apply. If the error is a RefusedError, nothing would be applied.
-func (p Preview[T]) Apply(ctx context.Context, component T) (Forecast, error) {
+func (p Preview[T]) Apply(ctx context.Context, component T) (result.Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Apply, func(*preview.Simulator) {})
 }
 
@@ -94,12 +94,12 @@ func (p Preview[T]) Render(ctx context.Context, component T) ([]Waiting, error) 
 }
 
 // Delete returns the forecast for the deletion of a component.
-func (p Preview[T]) Delete(ctx context.Context, component T) (Forecast, error) {
+func (p Preview[T]) Delete(ctx context.Context, component T) (result.Forecast, error) {
 	return p.run(ctx, component, (*reconcile.Pass).Delete, func(*preview.Simulator) {})
 }
 
 // Blockers returns only the field Blocked of the forecast for the deletion of a component. Blockers makes no dry runs.
-func (p Preview[T]) Blockers(ctx context.Context, component T) ([]Blocked, error) {
+func (p Preview[T]) Blockers(ctx context.Context, component T) ([]result.Blocked, error) {
 	blockersOnly := func(s *preview.Simulator) { s.BlockersOnly = true }
 	forecast, err := p.run(ctx, component, (*reconcile.Pass).Delete, blockersOnly)
 	return forecast.Blocked, err
@@ -109,16 +109,16 @@ func (p Preview[T]) run(
 	ctx context.Context, component T,
 	simulate func(*reconcile.Pass, context.Context, *reconcile.Component) (outcome.Outcome, error),
 	limit func(*preview.Simulator),
-) (Forecast, error) {
+) (result.Forecast, error) {
 	ctx, cancel := context.WithCancel(logging.Context(ctx))
 	defer cancel()
 	copied, ok := component.DeepCopyObject().(T)
 	if !ok {
-		return Forecast{}, fmt.Errorf("a copy of %T is another type", component)
+		return result.Forecast{}, fmt.Errorf("a copy of %T is another type", component)
 	}
 	pass, simulator, err := p.open(ctx, copied)
 	if err != nil {
-		return Forecast{}, err
+		return result.Forecast{}, err
 	}
 	limit(simulator)
 	simulator.Published = copied.GetStatus().Exports
@@ -126,9 +126,9 @@ func (p Preview[T]) run(
 	c.AdoptUnowned = p.AdoptUnowned
 	last := copied.GetStatus().Revision
 	if _, err := simulate(pass, ctx, c); err != nil {
-		return Forecast{}, refused(err)
+		return result.Forecast{}, refused(err)
 	}
-	forecast := publicForecast(simulator.Forecast)
+	forecast := simulator.Forecast
 	forecast.Revision = copied.GetStatus().Revision
 	forecast.NewRevision = forecast.Revision != last
 	forecast.Suspended, forecast.LostPhases = components.Suspended(copied), simulator.LostPhases
@@ -229,49 +229,4 @@ func (p Preview[T]) fetch(ctx context.Context, component T) (Fetcher, error) {
 		return nil, refused(passerror.FromAuthor(err, metav1alpha1.ReasonFetchFailed, true))
 	}
 	return preview.Source{Files: files}, nil
-}
-
-// publicAdoption converts an adoption of the internal package to the public type.
-func publicAdoption(a *preview.Adoption) *Adoption {
-	if a == nil {
-		return nil
-	}
-	lost := convert(a.Lost, func(l preview.LostValue) LostValue { return LostValue(l) })
-	return &Adoption{
-		UID: a.UID, From: a.From, Lost: lost, Unknown: a.Unknown,
-		Listed: a.Listed, Moved: a.Moved, Released: a.Released, Deleted: a.Deleted,
-	}
-}
-
-// publicStep converts a step of the internal package to the public type.
-func publicStep(s preview.Step) Step {
-	return Step{
-		Change:    Change(s.Change),
-		Effect:    Effect(s.Effect),
-		Turn:      s.Turn,
-		Phase:     s.Phase,
-		Held:      s.Held,
-		DependsOn: s.DependsOn,
-		Adopts:    publicAdoption(s.Adopts),
-		Unchecked: s.Unchecked,
-		Manifest:  s.Manifest,
-		Before:    s.Before,
-		After:     s.After,
-	}
-}
-
-// publicForecast converts a forecast of the internal package to the public type.
-func publicForecast(f preview.Forecast) Forecast {
-	return Forecast{
-		Steps:   convert(f.Steps, publicStep),
-		Ignored: convert(f.Ignored, func(i preview.IgnoredField) IgnoredField { return IgnoredField(i) }),
-		Desired: f.Desired, Unchanged: f.Unchanged, Waiting: publicWaiting(f.Waiting), Unread: slices.Clone(f.Unread),
-		Blocked: publicBlocked(f.Blocked), LeftOut: f.LeftOut,
-		Dropped:  convert(f.Dropped, func(d outcome.DroppedField) DroppedField { return DroppedField(d) }),
-		NotAsked: convert(f.NotAsked, func(n preview.NotAsked) NotAsked { return NotAsked(n) }),
-		AtDeletion: AtDeletion{
-			Adoptions: convert(f.AtDeletion.Adoptions, publicStep),
-			Conflicts: publicWaiting(f.AtDeletion.Conflicts), Unread: publicWaiting(f.AtDeletion.Unread),
-		},
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -67,11 +68,12 @@ func (a author[T]) ConditionParameters(
 	return a.options.ConditionParameters(ctx, req)
 }
 
-// Analyzer returns the readiness of a live object, in place of the rules of kstatus: NodeReady, NodeInProgress,
-// NodeFailed or NodeUnknown, and a message that explains a state other than NodeReady. Other states count as
-// NodeUnknown. An object that is being deleted is not passed to the Analyzer. Status hints and the condition ready-when
-// hold in addition. The rules for a Condition hold for an Analyzer, too; after a panic the readiness is unknown.
-type Analyzer func(live *unstructured.Unstructured) (state NodeState, message string)
+// Analyzer returns the readiness of a live object, in place of the rules of kstatus: one of the states NodeReady,
+// NodeInProgress, NodeFailed and NodeUnknown of package result, and a message that explains a state other than NodeReady.
+// Other states count as NodeUnknown. An object that is being deleted is not passed to the Analyzer. Status hints and the
+// condition ready-when hold in addition. The rules for a Condition hold for an Analyzer, too; after a panic the readiness
+// is unknown.
+type Analyzer func(live *unstructured.Unstructured) (state result.NodeState, message string)
 
 // view returns how the reconciler with the given name sees live objects.
 func (o EngineOptions) view(name string) (inspect.View, error) {
@@ -119,15 +121,15 @@ func (o EngineOptions) view(name string) (inspect.View, error) {
 }
 
 // stateOf returns the readiness that an Analyzer returned.
-func stateOf(s NodeState) ready.State {
+func stateOf(s result.NodeState) ready.State {
 	switch s {
-	case NodeReady:
+	case result.NodeReady:
 		return ready.Ready
-	case NodeInProgress:
+	case result.NodeInProgress:
 		return ready.InProgress
-	case NodeFailed:
+	case result.NodeFailed:
 		return ready.Failed
-	case NodeTerminating, NodeNotUpdated, NodeCompleted, NodeMissing, NodeUnknown:
+	case result.NodeTerminating, result.NodeNotUpdated, result.NodeCompleted, result.NodeMissing, result.NodeUnknown:
 	}
 	return ready.Unknown
 }

@@ -12,9 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlreconcile "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
@@ -75,6 +77,14 @@ func (r *Reconciler[T]) WithHooks(h Hooks[T]) *Reconciler[T] {
 func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request) (ctrlreconcile.Result, error) {
 	after, err := r.runner.Reconcile(logging.Context(ctx), req.NamespacedName)
 	return ctrlreconcile.Result{RequeueAfter: after}, err
+}
+
+// AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
+// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the
+// source: its values are dropped, and its watches and fetches end.
+func (r *Reconciler[T]) AddEventSource(source eventsource.Source[T]) (remove func(), err error) {
+	kind := func() schema.GroupKind { return r.gvk.GroupKind() }
+	return source.Attach(sources.Reconciler[T]{Sources: r.sources, Kind: kind})
 }
 
 // UpdateStatus changes the author's part of a component's status, such as a value that is allocated once. The author's
@@ -149,18 +159,18 @@ func typed[T Component](obj components.Object) (T, error) {
 	return component, nil
 }
 
-// newComponent returns an empty component.
-func newComponent[T Component]() (T, error) {
-	var none T
-	kind := reflect.TypeFor[T]()
+// newObject returns an empty object of a pointer type.
+func newObject[S client.Object]() (S, error) {
+	var none S
+	kind := reflect.TypeFor[S]()
 	if kind.Kind() != reflect.Pointer {
 		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
-	component, ok := reflect.TypeAssert[T](reflect.New(kind.Elem()))
+	object, ok := reflect.TypeAssert[S](reflect.New(kind.Elem()))
 	if !ok {
 		return none, fmt.Errorf("%s is not a pointer to a struct", kind)
 	}
-	return component, nil
+	return object, nil
 }
 
 // triggers starts passes over components. Calls before the start of the controller are stored, and take effect when it

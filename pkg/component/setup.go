@@ -92,7 +92,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	if err := r.options.WatchScope.Check(r.options.WatchNamespaces); err != nil {
 		return fmt.Errorf("Options.WatchScope and WatchNamespaces: %w", err)
 	}
-	prototype, err := newComponent[T]()
+	prototype, err := newObject[T]()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func (r *Reconciler[T]) newStore(
 ) (*components.Store, *components.Owners, *components.Passes) {
 	options := components.Options{
 		Name: r.name, Finalizers: r.options.finalizers(r.name), FieldOwners: r.options.fieldOwners(r.name), GVK: r.gvk,
-		New:    func() (components.Object, error) { return newComponent[T]() },
+		New:    func() (components.Object, error) { return newObject[T]() },
 		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(),
 		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
 		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: ownerChanged,
@@ -215,7 +215,11 @@ func (r *Reconciler[T]) sourceHost(store *components.Store, local *target.Connec
 		},
 		List: func(ctx context.Context) ([]client.Object, error) {
 			cached, err := store.ListCached(ctx)
-			return convert(cached, func(c components.Object) client.Object { return c }), err
+			objects := make([]client.Object, 0, len(cached))
+			for _, c := range cached {
+				objects = append(objects, c)
+			}
+			return objects, err
 		},
 	}
 }

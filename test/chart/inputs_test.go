@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -103,7 +103,7 @@ func (i *informed) call(ctx context.Context) func() int {
 	return func() int {
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.calls+"/webhook/"+i.namespace+"/shop", bytes.NewBufferString("{}"))
 		Expect(err).NotTo(HaveOccurred())
-		request.Header.Set("X-Hub-Signature-256", component.Sign([]byte("s3cret"), []byte("{}")))
+		request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte("s3cret"), []byte("{}")))
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			return 0

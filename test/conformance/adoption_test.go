@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -383,10 +383,10 @@ var _ = Describe("Objects that another tool claims:", func() {
 		forecast, err := foresee(ctx, current(ctx, g), configMap("settings", "ours"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Steps).To(HaveLen(1))
-		Expect(forecast.Steps[0].Adopts).To(Equal(&component.Adoption{
+		Expect(forecast.Steps[0].Adopts).To(Equal(&result.Adoption{
 			UID:    mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID(),
 			From:   "the Helm release shop/web",
-			Lost:   []component.LostValue{{Path: "data.value", Before: `"theirs"`, After: `"ours"`}},
+			Lost:   []result.LostValue{{Path: "data.value", Before: `"theirs"`, After: `"ours"`}},
 			Listed: true,
 		}))
 	})

@@ -10,6 +10,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -50,7 +52,7 @@ var _ = Describe("Engines without a controller:", func() {
 			},
 		}
 
-		var outcome component.Outcome
+		var outcome result.Outcome
 		Eventually(ctx, func() (bool, error) {
 			outcome, err = engine.Plan(ctx, pass)
 			return outcome.Observing, err
@@ -64,9 +66,9 @@ var _ = Describe("Engines without a controller:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Done()).To(BeTrue())
 		Expect(recorded).To(HaveLen(3), "all dependents must be recorded before the first write")
-		nodes, err := engine.Tree(ctx, k8s, outcome.Inventory)
+		nodes, err := tree.Read(ctx, k8s, outcome.Inventory)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(nodes).To(HaveEach(HaveField("State", component.NodeReady)))
+		Expect(nodes).To(HaveEach(HaveField("State", result.NodeReady)))
 
 		pass.Inventory = outcome.Inventory
 		outcome, err = engine.Delete(ctx, pass)

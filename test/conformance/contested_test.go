@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
@@ -67,9 +68,9 @@ func (r *ring) render(namespace, text string) {
 }
 
 // run makes a pass. It waits until the watches have delivered the objects.
-func (r *ring) run(ctx context.Context) component.Outcome {
+func (r *ring) run(ctx context.Context) result.Outcome {
 	GinkgoHelper()
-	var o component.Outcome
+	var o result.Outcome
 	Eventually(ctx, func() (bool, error) {
 		var err error
 		o, err = r.engine.Apply(ctx, r.pass)
@@ -81,7 +82,7 @@ func (r *ring) run(ctx context.Context) component.Outcome {
 
 // undone calls write, which undoes a repair, and waits until the watches have delivered this write. Then it makes
 // passes until their outcome is as wanted.
-func (r *ring) undone(ctx context.Context, write func(), wanted func(component.Outcome) bool) component.Outcome {
+func (r *ring) undone(ctx context.Context, write func(), wanted func(result.Outcome) bool) result.Outcome {
 	GinkgoHelper()
 	write()
 	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch did not deliver the write that undoes the repair")
@@ -97,10 +98,10 @@ func (r *ring) finds(ctx context.Context) (bool, error) {
 }
 
 // after advances the clock by d, and then makes passes until their outcome is as wanted.
-func (r *ring) after(ctx context.Context, d time.Duration, wanted func(component.Outcome) bool) component.Outcome {
+func (r *ring) after(ctx context.Context, d time.Duration, wanted func(result.Outcome) bool) result.Outcome {
 	GinkgoHelper()
 	r.pass.Now = r.pass.Now.Add(d)
-	var o component.Outcome
+	var o result.Outcome
 	Eventually(ctx, func() bool {
 		o = r.run(ctx)
 		return wanted(o)
@@ -194,13 +195,13 @@ var _ = Describe("Repair conflicts:", func() {
 				e := newRing(ctx, namespace, r.manifest, component.Policies{Update: metav1alpha1.UpdatePolicy(policy)})
 				mark := markAudit(ctx)
 				undo := func() { r.undo(ctx, namespace) }
-				repaired := func(component.Outcome) bool { return !r.lost(ctx, namespace) }
-				putOff := func(o component.Outcome) bool { return len(o.RepairConflicts) > 0 && r.lost(ctx, namespace) }
+				repaired := func(result.Outcome) bool { return !r.lost(ctx, namespace) }
+				putOff := func(o result.Outcome) bool { return len(o.RepairConflicts) > 0 && r.lost(ctx, namespace) }
 
 				free := 0
-				contested := e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
+				contested := e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				for ; len(contested) == 0; free++ {
-					contested = e.undone(ctx, undo, func(o component.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
+					contested = e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				}
 				// The first repair also removes other managed fields than later repairs, because a regular update created the
 				// object.
@@ -214,7 +215,7 @@ var _ = Describe("Repair conflicts:", func() {
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
 				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair conflict must still be reported, because the repair may be undone again")
-				e.after(ctx, 6*time.Minute, func(o component.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
+				e.after(ctx, 6*time.Minute, func(o result.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
 		}
@@ -261,7 +262,7 @@ var _ = Describe("Repair conflicts:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionContested, "True DependentContested: "+fmt.Sprintf(message, namespace))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentContested: "+fmt.Sprintf(message, namespace))
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("1/2"))
-		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", component.ReportRepairConflict)))
+		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", result.ReportRepairConflict)))
 
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)

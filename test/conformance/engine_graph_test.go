@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -108,8 +109,8 @@ metadata:
 
 	It("component.Engine names an object whose type nobody defines, and applies the other objects", func(ctx SpecContext) {
 		pass.Desired = normalised(pass.Owner, together(configMap("plain", "x"), "apiVersion: none.example.com/v1\nkind: Thing\nmetadata: {name: thing}"))
-		var waiting []component.Waiting
-		Eventually(ctx, func() ([]component.Waiting, error) {
+		var waiting []result.Waiting
+		Eventually(ctx, func() ([]result.Waiting, error) {
 			pass.Now = time.Now()
 			outcome, err := engine.Apply(ctx, pass)
 			waiting = outcome.Waiting

@@ -23,6 +23,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -41,7 +42,7 @@ type engineReconciler struct {
 	// inventories are the inventories of the sets, by their names. An author stores them.
 	inventories map[string][]metav1alpha1.InventoryEntry
 	// waiting are the dependents that the last pass over each set waited for.
-	waiting map[string][]component.Waiting
+	waiting map[string][]result.Waiting
 }
 
 func (r *engineReconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -70,7 +71,7 @@ func (r *engineReconciler) Reconcile(ctx context.Context, req reconcile.Request)
 	return resultOf(outcome), err
 }
 
-func resultOf(o component.Outcome) reconcile.Result {
+func resultOf(o result.Outcome) reconcile.Result {
 	if o.NextDue.IsZero() {
 		return reconcile.Result{}
 	}
@@ -79,19 +80,19 @@ func resultOf(o component.Outcome) reconcile.Result {
 
 // make makes a pass over one set.
 func (r *engineReconciler) make(
-	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context, component.Pass) (component.Outcome, error),
-) (component.Outcome, error) {
+	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context, component.Pass) (result.Outcome, error),
+) (result.Outcome, error) {
 	owner := manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: g.Namespace, Name: g.Name + "-" + set}
 	decoded, err := manifests.Decode(set, []byte(text))
 	if err != nil {
-		return component.Outcome{}, err
+		return result.Outcome{}, err
 	}
 	desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
 		Reconciler: r.name, Namespace: g.Namespace, Owner: owner,
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})
 	if err != nil {
-		return component.Outcome{}, err
+		return result.Outcome{}, err
 	}
 	wake := func() {
 		select {
@@ -112,7 +113,7 @@ func (r *engineReconciler) make(
 	return outcome, err
 }
 
-func (r *engineReconciler) record(set string, inventory []metav1alpha1.InventoryEntry, waiting []component.Waiting) {
+func (r *engineReconciler) record(set string, inventory []metav1alpha1.InventoryEntry, waiting []result.Waiting) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inventories[set], r.waiting[set] = inventory, waiting
@@ -149,7 +150,7 @@ func runEngine(name string) *engineReconciler {
 	Expect(err).NotTo(HaveOccurred())
 	r := &engineReconciler{
 		name: name, engine: engine, events: make(chan event.GenericEvent, 100),
-		inventories: map[string][]metav1alpha1.InventoryEntry{}, waiting: map[string][]component.Waiting{},
+		inventories: map[string][]metav1alpha1.InventoryEntry{}, waiting: map[string][]result.Waiting{},
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, GracefulShutdownTimeout: new(5 * time.Second),

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -74,9 +74,9 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 	})
 
 	options := func() configMapOptions {
-		return configMapOptions{For: component.ForAnnotation[*corev1.ConfigMap](annotation), Part: contentOf, Whole: true}
+		return configMapOptions{For: eventsource.ForAnnotation[*corev1.ConfigMap](annotation), Part: contentOf, Whole: true}
 	}
-	run := func(relation *component.Relation[*gadget.Gadget, *corev1.ConfigMap]) {
+	run := func(relation *eventsource.Relation[*gadget.Gadget, *corev1.ConfigMap]) {
 		GinkgoHelper()
 		runOperator(operator, operatorOptions{generate: nothing, hooks: hookSeeing(s, relation), built: withSources(relation)})
 	}
@@ -117,7 +117,7 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 	It("an annotation of an object in the target cluster names its components, also after the kubeconfig was replaced", func(ctx SpecContext) {
 		o := options()
 		o.InTarget = true
-		run(component.Related("far", o))
+		run(eventsource.Related("far", o))
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "far"},
 			Data:       map[string][]byte{"value": kubeconfigOf(administratorOf(ctx, remote, there, namespace))},
@@ -158,7 +158,7 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		}
 		o := options()
 		o.Cluster = func(context.Context, *gadget.Gadget) (*rest.Config, error) { return configs[current.Load()], nil }
-		run(component.Related("far", o))
+		run(eventsource.Related("far", o))
 		first := newGadget(ctx, namespace, "first", "", servedBy(operator))
 		second := newGadget(ctx, namespace, "second", "", servedBy(operator))
 		far := move(ctx)
@@ -186,7 +186,7 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 			config.Wrap(watches.wrap)
 			return config, nil
 		}
-		run(component.Related("far", o))
+		run(eventsource.Related("far", o))
 		first := newGadget(ctx, namespace, "first", "", servedBy(operator))
 		newGadget(ctx, namespace, "second", "", servedBy(operator))
 		move(ctx)

@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -18,13 +18,13 @@ var _ = Describe("The metrics of event sources:", func() {
 	It("values, wakes, equal values, failures and stale components are counted by source", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var fails atomic.Bool
-		polled := component.Polling[*gadget.Gadget]("rates", 50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int, error) {
+		polled := eventsource.Polling[*gadget.Gadget]("rates", 50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int, error) {
 			if fails.Load() {
 				return nil, errors.New("the service is down")
 			}
 			return map[client.ObjectKey]int{{Namespace: namespace, Name: "app"}: 1}, nil
 		})
-		settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Whole: true})
+		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Whole: true})
 		shared(ctx, namespace, "shared", "a")
 		runOperator(operator, operatorOptions{generate: nothing, built: withSources(polled, settings)})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))

@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
@@ -89,9 +90,9 @@ func (b *countedBody) Close() error {
 
 // visit has a source of each kind. All of them come and go together.
 type visit struct {
-	related       *component.Relation[*gadget.Gadget, *corev1.ConfigMap]
-	polling, each *component.Values[*gadget.Gadget, reading]
-	inbound       *component.Mailbox[*gadget.Gadget, reading]
+	related       *eventsource.Relation[*gadget.Gadget, *corev1.ConfigMap]
+	polling, each *eventsource.Values[*gadget.Gadget, reading]
+	inbound       *eventsource.Mailbox[*gadget.Gadget, reading]
 	// polls and fetches count the calls of the sources that fetch.
 	polls, fetches atomic.Int64
 }
@@ -118,14 +119,14 @@ func newVisit(
 	}
 	related, polling, each, inbound := newFootprint("related"), newFootprint("polling"), newFootprint("polling-each"), newFootprint("inbound")
 	v := &visit{}
-	v.related = component.Related("related", configMapOptions{
+	v.related = eventsource.Related("related", configMapOptions{
 		Of: func(g *gadget.Gadget) []client.ObjectKey {
 			runtime.KeepAlive(related)
 			return []client.ObjectKey{{Namespace: namespace, Name: g.Spec.Parameters["related"]}}
 		},
 		Selector: selector, Part: contentOf, Whole: true,
 	})
-	v.polling = component.Polling[*gadget.Gadget]("polling", 10*time.Millisecond, func(context.Context) (map[client.ObjectKey]reading, error) {
+	v.polling = eventsource.Polling[*gadget.Gadget]("polling", 10*time.Millisecond, func(context.Context) (map[client.ObjectKey]reading, error) {
 		v.polls.Add(1)
 		values, value := map[client.ObjectKey]reading{}, reading{int(number.Load()), polling}
 		for _, name := range all {
@@ -133,14 +134,14 @@ func newVisit(
 		}
 		return values, nil
 	})
-	v.each = component.PollingEach("polling-each", component.PollOptions[*gadget.Gadget, reading]{
+	v.each = eventsource.PollingEach("polling-each", eventsource.PollOptions[*gadget.Gadget, reading]{
 		Fetch: func(context.Context, *gadget.Gadget) (reading, error) {
 			v.fetches.Add(1)
 			return reading{int(number.Load()), each}, nil
 		},
 		After: func(*gadget.Gadget, reading) time.Duration { return 10 * time.Millisecond },
 	})
-	v.inbound = component.Inbound("inbound", component.InboundOptions[*gadget.Gadget, reading]{
+	v.inbound = eventsource.Inbound("inbound", eventsource.InboundOptions[*gadget.Gadget, reading]{
 		Fetch: func(context.Context) (map[client.ObjectKey]reading, error) {
 			runtime.KeepAlive(inbound)
 			return nil, nil
@@ -200,8 +201,8 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		var now atomic.Pointer[visit]
 		s := &seen{}
 		start := func() (stop func()) {
-			always := component.Related("always", configMapOptions{
-				For: component.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Selector: own, Part: contentOf, Whole: true,
+			always := eventsource.Related("always", configMapOptions{
+				For: eventsource.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Selector: own, Part: contentOf, Whole: true,
 			})
 			return runOperator(operator, operatorOptions{
 				generate: nothing, transport: watches.wrap,
@@ -382,11 +383,11 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		const components, interval = 1000, 10 * time.Second
 		namespace, operator, watches := newNamespace(ctx), newOperatorName(), &openRequests{}
 		own := labels.SelectorFromSet(labels.Set{"spec": namespace})
-		settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Selector: own, Whole: true})
+		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Selector: own, Whole: true})
 		var mu sync.Mutex
 		var calls []time.Time
 		var onWorker, running, most atomic.Int64
-		polled := component.PollingEach("poll", component.PollOptions[*gadget.Gadget, string]{
+		polled := eventsource.PollingEach("poll", eventsource.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(context.Context, *gadget.Gadget) (string, error) {
 				now := running.Add(1)
 				defer running.Add(-1)
@@ -471,7 +472,7 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		shared(ctx, namespace, "shared", "near")
 		// Components share a connection only if the transport is the same value.
 		transport := counted(remote.Config(), watches)
-		settings := component.Related("settings", configMapOptions{
+		settings := eventsource.Related("settings", configMapOptions{
 			Of: toShared(namespace), Part: contentOf, Whole: true,
 			Cluster: func(_ context.Context, g *gadget.Gadget) (*rest.Config, error) {
 				if g.Spec.Parameters["cluster"] == "" {

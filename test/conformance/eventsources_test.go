@@ -25,6 +25,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -33,8 +34,8 @@ import (
 
 type (
 	gadgetReconciler = component.Reconciler[*gadget.Gadget]
-	gadgetSource     = component.EventSource[*gadget.Gadget]
-	configMapOptions = component.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]
+	gadgetSource     = eventsource.Source[*gadget.Gadget]
+	configMapOptions = eventsource.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]
 )
 
 // withSources adds event sources to a reconciler.
@@ -119,7 +120,7 @@ func (s *seen) count(value string) int {
 func (s *seen) of(name string) func() string { return func() string { return s.all()[name] } }
 
 // hookSeeing returns hooks that record the value of the related ConfigMaps.
-func hookSeeing(s *seen, from *component.Relation[*gadget.Gadget, *corev1.ConfigMap]) gadgetHooks {
+func hookSeeing(s *seen, from *eventsource.Relation[*gadget.Gadget, *corev1.ConfigMap]) gadgetHooks {
 	return gadgetHooks{PreReconcile: func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader) error {
 		found, err := from.Get(ctx, g)
 		if err != nil {
@@ -134,9 +135,9 @@ var _ = Describe("Event sources:", func() {
 	It("a hook and a generator see related objects, and a change of one renders the component again", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		c := shared(ctx, namespace, "shared", "a")
-		settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf, Whole: true})
+		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf, Whole: true})
 		runOperator(operator, operatorOptions{
-			generate: inputsInto, hooks: hookSeeing(s, settings), built: withSources(component.AsInput(settings)),
+			generate: inputsInto, hooks: hookSeeing(s, settings), built: withSources(eventsource.AsInput(settings)),
 		})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
@@ -167,7 +168,7 @@ var _ = Describe("Event sources:", func() {
 		for _, kept := range []bool{true, false} {
 			namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 			c := shared(ctx, namespace, "shared", "a")
-			settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Whole: kept})
+			settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Whole: kept})
 			runOperator(operator, operatorOptions{
 				generate: nothing, component: component.Options{MaxConcurrentReconciles: workers},
 				hooks: hookSeeing(s, settings), built: withSources(settings),
@@ -194,7 +195,7 @@ var _ = Describe("Event sources:", func() {
 	It("an object that was not touched for long is dropped from memory, and read when it is wanted", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		shared(ctx, namespace, "shared", "a")
-		settings := component.Related("settings", configMapOptions{
+		settings := eventsource.Related("settings", configMapOptions{
 			Of: toShared(namespace), Whole: true, Idle: 300 * time.Millisecond,
 		})
 		runOperator(operator, operatorOptions{hooks: hookSeeing(s, settings), built: withSources(settings)})
@@ -211,15 +212,15 @@ var _ = Describe("Event sources:", func() {
 
 	It("owner references, annotations and labels of an object name its components", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		owned := component.Related("owned", configMapOptions{Part: contentOf})
-		annotated := component.Related("annotated", configMapOptions{
-			For: component.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Part: contentOf, Whole: true,
+		owned := eventsource.Related("owned", configMapOptions{Part: contentOf})
+		annotated := eventsource.Related("annotated", configMapOptions{
+			For: eventsource.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Part: contentOf, Whole: true,
 		})
-		labelled := component.Related("labelled", configMapOptions{
-			For: component.ForLabels[*corev1.ConfigMap]("example.com/gadget", ""), Part: contentOf,
+		labelled := eventsource.Related("labelled", configMapOptions{
+			For: eventsource.ForLabels[*corev1.ConfigMap]("example.com/gadget", ""), Part: contentOf,
 		})
 		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(
-			component.AsInput[*gadget.Gadget](owned), component.AsInput[*gadget.Gadget](annotated), component.AsInput[*gadget.Gadget](labelled),
+			eventsource.AsInput[*gadget.Gadget](owned), eventsource.AsInput[*gadget.Gadget](annotated), eventsource.AsInput[*gadget.Gadget](labelled),
 		)})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
@@ -241,7 +242,7 @@ var _ = Describe("Event sources:", func() {
 	It("a write of a hook wakes other components that share the object, but not the writer, and is read at once", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		shared(ctx, namespace, "shared", "a")
-		relation := component.Related("settings", configMapOptions{Of: toShared(namespace), Whole: true})
+		relation := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Whole: true})
 		write := atomic.Pointer[string]{}
 		var writerPasses atomic.Int64
 		see := hookSeeing(s, relation).PreReconcile
@@ -288,13 +289,13 @@ var _ = Describe("Event sources:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		rate, fails := atomic.Int64{}, atomic.Bool{}
 		rate.Store(1)
-		polled := component.Polling[*gadget.Gadget]("rates", 50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int64, error) {
+		polled := eventsource.Polling[*gadget.Gadget]("rates", 50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int64, error) {
 			if fails.Load() {
 				return nil, errors.New("the bank is closed")
 			}
 			return map[client.ObjectKey]int64{{Namespace: namespace, Name: "app"}: rate.Load()}, nil
 		})
-		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(component.AsInput(polled))})
+		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(eventsource.AsInput(polled))})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		Expect(rendered(ctx, namespace)()).To(Equal(`{"rates":1}`))
@@ -315,7 +316,7 @@ var _ = Describe("Event sources:", func() {
 	It("the first pass waits for the first value, outside the workers, and fails for an input that cannot be fetched", func(ctx SpecContext) {
 		namespace, operator, d := newNamespace(ctx), newOperatorName(), &diary{}
 		answer := make(chan error)
-		versions := component.PollingEach("version", component.PollOptions[*gadget.Gadget, string]{
+		versions := eventsource.PollingEach("version", eventsource.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context, g *gadget.Gadget) (string, error) {
 				if g.Name != "app" {
 					return "1", nil
@@ -331,7 +332,7 @@ var _ = Describe("Event sources:", func() {
 		})
 		runOperator(operator, operatorOptions{
 			generate: inputsInto, component: component.Options{MaxConcurrentReconciles: 1},
-			built: withSources(component.AsInput(versions)),
+			built: withSources(eventsource.AsInput(versions)),
 			hooks: gadgetHooks{PreReconcile: func(_ context.Context, g *gadget.Gadget, _ component.DependentReader) error {
 				d.note(g.Name)
 				return nil
@@ -353,17 +354,17 @@ var _ = Describe("Event sources:", func() {
 
 	It("a webhook that is signed wakes its component, and nothing is fetched for a suspended component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		releases := component.Inbound("release", component.InboundOptions[*gadget.Gadget, string]{
+		releases := eventsource.Inbound("release", eventsource.InboundOptions[*gadget.Gadget, string]{
 			Fetch: func(context.Context) (map[client.ObjectKey]string, error) {
 				return map[client.ObjectKey]string{{Namespace: namespace, Name: "app"}: "1.0"}, nil
 			},
 		})
 		var fetches atomic.Int64
-		polled := component.PollingEach("poll", component.PollOptions[*gadget.Gadget, int]{
+		polled := eventsource.PollingEach("poll", eventsource.PollOptions[*gadget.Gadget, int]{
 			Fetch: func(context.Context, *gadget.Gadget) (int, error) { fetches.Add(1); return 1, nil },
 			After: func(*gadget.Gadget, int) time.Duration { return 20 * time.Millisecond },
 		})
-		server := httptest.NewServer(releases.Handler(component.WebhookOptions{
+		server := httptest.NewServer(releases.Handler(eventsource.WebhookOptions{
 			Route: func(*http.Request) (client.ObjectKey, bool) {
 				return client.ObjectKey{Namespace: namespace, Name: "app"}, true
 			},
@@ -373,13 +374,13 @@ var _ = Describe("Event sources:", func() {
 		call := func(body, key string) int {
 			request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
 			Expect(err).NotTo(HaveOccurred())
-			request.Header.Set("X-Hub-Signature-256", component.Sign([]byte(key), []byte(body)))
+			request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte(key), []byte(body)))
 			response, err := http.DefaultClient.Do(request)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(response.Body.Close()).To(Succeed())
 			return response.StatusCode
 		}
-		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(component.AsInput[*gadget.Gadget](releases), polled)})
+		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(eventsource.AsInput[*gadget.Gadget](releases), polled)})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		Expect(rendered(ctx, namespace)()).To(Equal(`{"release":"1.0"}`))
@@ -395,8 +396,8 @@ var _ = Describe("Event sources:", func() {
 
 	It("a condition of an object reads the value of an event source", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		flags := component.Inbound("flags", component.InboundOptions[*gadget.Gadget, map[string]bool]{})
-		runOperator(operator, operatorOptions{built: withSources(component.AsInput(flags))})
+		flags := eventsource.Inbound("flags", eventsource.InboundOptions[*gadget.Gadget, map[string]bool]{})
+		runOperator(operator, operatorOptions{built: withSources(eventsource.AsInput(flags))})
 		put := func(beta bool) {
 			Expect(flags.Put(client.ObjectKey{Namespace: namespace, Name: "app"}, map[string]bool{"beta": beta})).To(Succeed())
 		}
@@ -413,7 +414,7 @@ var _ = Describe("Event sources:", func() {
 
 	It("a condition in Go sees the component and the value of an event source, and an object becomes ready when the value changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		allowed := component.Inbound("allowed", component.InboundOptions[*gadget.Gadget, string]{})
+		allowed := eventsource.Inbound("allowed", eventsource.InboundOptions[*gadget.Gadget, string]{})
 		options := component.Options{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}}
 		runOperator(operator, operatorOptions{component: options, built: func(r *gadgetReconciler) {
 			withSources(allowed)(r)
@@ -455,20 +456,20 @@ var _ = Describe("Event sources:", func() {
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		shared(ctx, namespace, "shared", "a")
-		settings := component.AsInput(component.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf}))
+		settings := eventsource.AsInput(eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf}))
 		remove, err := reconciler.AddEventSource(settings)
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal(`{"settings":[{"value":"a"}]}`))
-		_, err = reconciler.AddEventSource(component.Related("settings", configMapOptions{}))
+		_, err = reconciler.AddEventSource(eventsource.Related("settings", configMapOptions{}))
 		Expect(err).To(MatchError(ContainSubstring("a source with this name exists")))
 		remove()
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal("null"))
 		_, err = reconciler.AddEventSource(settings)
 		Expect(err).To(MatchError(ContainSubstring("it was added before")))
-		_, err = reconciler.AddEventSource(component.Related("Not a name", configMapOptions{}))
+		_, err = reconciler.AddEventSource(eventsource.Related("Not a name", configMapOptions{}))
 		Expect(err).To(MatchError(ContainSubstring(`event source "Not a name"`)))
 		type unknown struct{ corev1.ConfigMap }
-		_, err = reconciler.AddEventSource(component.Related("unknown", component.RelatedOptions[*gadget.Gadget, *unknown]{}))
+		_, err = reconciler.AddEventSource(eventsource.Related("unknown", eventsource.RelatedOptions[*gadget.Gadget, *unknown]{}))
 		Expect(err).To(MatchError(ContainSubstring("add the type of the related objects to the scheme")))
 	})
 })

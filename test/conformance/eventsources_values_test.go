@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -22,7 +23,7 @@ var _ = Describe("Values of event sources:", func() {
 		const components = 20
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		c := shared(ctx, namespace, "shared", "a")
-		settings := component.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf})
+		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf})
 		runOperator(operator, operatorOptions{generate: nothing, hooks: hookSeeing(s, settings), built: withSources(settings)})
 		for i := range components {
 			newGadget(ctx, namespace, fmt.Sprint("g", i), "", servedBy(operator))
@@ -49,7 +50,7 @@ var _ = Describe("Values of event sources:", func() {
 		var answer atomic.Pointer[string]
 		answer.Store(new(""))
 		var fetches atomic.Int64
-		versions := component.PollingEach("version", component.PollOptions[*gadget.Gadget, string]{
+		versions := eventsource.PollingEach("version", eventsource.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(context.Context, *gadget.Gadget) (string, error) { fetches.Add(1); return *answer.Load(), nil },
 			After: func(*gadget.Gadget, string) time.Duration { return 0 }, // Only Refresh asks again.
 			When:  func(g *gadget.Gadget) bool { return g.Spec.Parameters["url"] != "" },
@@ -102,14 +103,14 @@ var _ = Describe("Values of event sources:", func() {
 
 	It("a secret value is rendered, and shown nowhere", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		mail := component.Inbound("login", component.InboundOptions[*gadget.Gadget, map[string]string]{})
+		mail := eventsource.Inbound("login", eventsource.InboundOptions[*gadget.Gadget, map[string]string]{})
 		var answer atomic.Pointer[string]
 		answer.Store(new("hidden-a"))
-		polled := component.Polling[*gadget.Gadget]("polled", time.Hour, func(context.Context) (map[client.ObjectKey]string, error) {
+		polled := eventsource.Polling[*gadget.Gadget]("polled", time.Hour, func(context.Context) (map[client.ObjectKey]string, error) {
 			return map[client.ObjectKey]string{{Namespace: namespace, Name: "app"}: *answer.Load()}, nil
 		})
 		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(
-			component.AsSecretInput(mail), component.AsInput(component.AsSecretInput(polled)),
+			eventsource.AsSecretInput(mail), eventsource.AsInput(eventsource.AsSecretInput(polled)),
 		)})
 		name := client.ObjectKey{Namespace: namespace, Name: "app"}
 		Expect(mail.Put(name, map[string]string{"user": "hidden-b"})).To(Succeed())

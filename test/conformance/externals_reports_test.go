@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 var _ = Describe("Reports about externals:", func() {
@@ -90,7 +91,7 @@ var _ = Describe("Reports about externals:", func() {
 		requestPass(ctx, g, operator)
 		expectCondition(ctx, g, "Stalled", And(HavePrefix("True CreateUncertain"),
 			ContainSubstring("its recorded state is damaged: "), ContainSubstring("/app Thing/one --id ID, or --absent")))
-		Expect(current(ctx, g).Status.Waiting).To(ConsistOf(HaveField("Reason", component.ReportStateDamaged)))
+		Expect(current(ctx, g).Status.Waiting).To(ConsistOf(HaveField("Reason", result.ReportStateDamaged)))
 		Expect(cloud.Calls("Create")).To(Equal(1))
 
 		patch(ctx, g, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, operator+"/resolve-external",

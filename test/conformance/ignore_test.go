@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -185,7 +186,7 @@ var _ = Describe("Ignored fields:", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Expect(forecast.Steps).To(BeEmpty())
 			key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: namespace, Name: "web"}
-			Expect(forecast.Ignored).To(Equal([]component.IgnoredField{
+			Expect(forecast.Ignored).To(Equal([]result.IgnoredField{
 				{Key: key, Path: "spec.replicas", Source: manifests.IgnoredByOption},
 				{Key: key, Path: "spec.revisionHistoryLimit", Source: manifests.IgnoredBySpec},
 			}))

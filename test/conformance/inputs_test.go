@@ -23,6 +23,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -191,7 +192,7 @@ var _ = Describe("Inputs of a component:", func() {
 	DescribeTable("a component whose renderings change their own input: renderings get rare, and dependents are repaired",
 		func(ctx SpecContext, edit func(*gadget.Gadget), withRelated bool) {
 			var renderings atomic.Int64
-			related := component.Related("fed", configMapOptions{
+			related := eventsource.Related("fed", configMapOptions{
 				Of: toShared(namespace), Selector: labels.Everything(), Part: contentOf, Whole: true,
 			})
 			// Each rendering writes a text that depends on what it reads into the objects that it reads.
@@ -209,7 +210,7 @@ var _ = Describe("Inputs of a component:", func() {
 			})
 			options := operatorOptions{generate: generate}
 			if withRelated {
-				options.built = withSources(component.AsInput(related))
+				options.built = withSources(eventsource.AsInput(related))
 			}
 			runOperator(operator, options)
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), edit)

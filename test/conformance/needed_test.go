@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -22,8 +22,8 @@ func expectReleased(ctx context.Context, operator string, get func() *unstructur
 }
 
 // effectsOf returns the effects of a forecast on objects, by kind and name.
-func effectsOf(f component.Forecast) map[string]component.Effect {
-	effects := map[string]component.Effect{}
+func effectsOf(f result.Forecast) map[string]result.Effect {
+	effects := map[string]result.Effect{}
 	for _, s := range f.Steps {
 		effects[s.Key.Kind+" "+s.Key.Name] = s.Effect
 	}
@@ -45,8 +45,8 @@ var _ = Describe("Dependents that their own component needs:", func() {
 		Expect(mustGet(ctx, "v1", "Namespace", "", namespace).GetLabels()).To(HaveKeyWithValue("part", "a"))
 		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(effectsOf(forecast)).To(Equal(map[string]component.Effect{
-			"Namespace " + namespace: component.EffectRelease, "ConfigMap settings": component.EffectDelete,
+		Expect(effectsOf(forecast)).To(Equal(map[string]result.Effect{
+			"Namespace " + namespace: result.EffectRelease, "ConfigMap settings": result.EffectDelete,
 		}))
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -155,8 +155,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			expectReady(ctx, g)
 			forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
 			Expect(err).NotTo(HaveOccurred())
-			Expect(effectsOf(forecast)).To(Equal(map[string]component.Effect{
-				"PersistentVolume " + namespace: component.EffectRelease, "PersistentVolumeClaim data": component.EffectRelease,
+			Expect(effectsOf(forecast)).To(Equal(map[string]result.Effect{
+				"PersistentVolume " + namespace: result.EffectRelease, "PersistentVolumeClaim data": result.EffectRelease,
 			}))
 			remove(ctx, g)
 			expectGone(ctx, g)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -89,7 +89,7 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
 		_, err = preview.Delete(ctx, current(ctx, g))
 		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
-		entries, err := component.Inventory(ctx, k8s, &current(ctx, g).Status.Status)
+		entries, err := tree.Inventory(ctx, k8s, &current(ctx, g).Status.Status)
 		Expect(err).To(MatchError(ContainSubstring("v99.1 and later versions")))
 		Expect(entries).To(HaveLen(1))
 	})

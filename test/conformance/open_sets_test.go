@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/gotemplate"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -212,7 +212,7 @@ var _ = Describe("Exports in renderings:", func() {
 		start()
 		g := newGadget(ctx, namespace, "app", together(service(), configMap("old", "x")), servedBy(operator))
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Service", namespace, "db"); return err }).Should(Succeed())
-		preview := func() component.Forecast {
+		preview := func() result.Forecast {
 			GinkgoHelper()
 			changed := current(ctx, g)
 			changed.Spec.Manifests = together(service(), withHost)

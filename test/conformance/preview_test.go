@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -37,7 +38,7 @@ func previewWith(operator string, o component.Options) component.Preview[*gadget
 }
 
 // foresee returns the forecast for other manifests, and proves that the preview makes no writes.
-func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component.Forecast, error) {
+func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (result.Forecast, error) {
 	GinkgoHelper()
 	changed, ok := g.DeepCopyObject().(*gadget.Gadget)
 	Expect(ok).To(BeTrue())
@@ -49,10 +50,10 @@ func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (component
 }
 
 // turns returns the writes of a forecast, grouped by turn, in the format of the function tale.
-func turns(f component.Forecast) [][]string {
-	verbs := map[component.Effect][]string{
-		component.EffectCreate: {"create"}, component.EffectUpdate: {"update"}, component.EffectAdopt: {"update"}, component.EffectRelease: {"update"},
-		component.EffectRecreate: {"delete", "create"}, component.EffectPrune: {"delete"}, component.EffectPurge: {"delete"}, component.EffectDelete: {"delete"},
+func turns(f result.Forecast) [][]string {
+	verbs := map[result.Effect][]string{
+		result.EffectCreate: {"create"}, result.EffectUpdate: {"update"}, result.EffectAdopt: {"update"}, result.EffectRelease: {"update"},
+		result.EffectRecreate: {"delete", "create"}, result.EffectPrune: {"delete"}, result.EffectPurge: {"delete"}, result.EffectDelete: {"delete"},
 	}
 	var told [][]string
 	last := 0
@@ -86,7 +87,7 @@ func expectTold(done []string, foreseen [][]string) {
 }
 
 // effects returns the effect on each object, with its name, in order.
-func effects(f component.Forecast) []string {
+func effects(f result.Forecast) []string {
 	var found []string
 	for _, s := range f.Steps {
 		text := fmt.Sprintf("%s %s", s.Effect, s.Key.Name)
@@ -99,10 +100,10 @@ func effects(f component.Forecast) []string {
 }
 
 // doneTo returns the writes to the objects of a namespace, and to objects elsewhere that a forecast names.
-func doneTo(events testcluster.Events, namespace string, f component.Forecast) []string {
+func doneTo(events testcluster.Events, namespace string, f result.Forecast) []string {
 	events = slices.Clone(events)
 	for i, e := range events {
-		if slices.ContainsFunc(f.Steps, func(s component.Step) bool { return s.Key.Name == e.Name }) {
+		if slices.ContainsFunc(f.Steps, func(s result.Step) bool { return s.Key.Name == e.Name }) {
 			events[i].Namespace = namespace
 		}
 	}

@@ -25,6 +25,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -410,7 +411,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 	// These versions knew no applied generation, no other field owner and finalizer, and no event sources.
 	newNames := func() operatorOptions {
-		polled := component.Polling[*gadget.Gadget]("polled", time.Second, func(context.Context) (map[client.ObjectKey]string, error) {
+		polled := eventsource.Polling[*gadget.Gadget]("polled", time.Second, func(context.Context) (map[client.ObjectKey]string, error) {
 			return map[client.ObjectKey]string{}, nil
 		})
 		return operatorOptions{

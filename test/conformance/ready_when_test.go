@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -86,9 +87,9 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 		runOperator(operator, operatorOptions{component: component.Options{
 			Conditions: map[string]component.Condition{"sized": sizeIs},
 			Analyzers: map[schema.GroupKind]component.Analyzer{
-				{Group: group, Kind: "Widget"}: func(live *unstructured.Unstructured) (component.NodeState, string) {
+				{Group: group, Kind: "Widget"}: func(live *unstructured.Unstructured) (result.NodeState, string) {
 					phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
-					return map[string]component.NodeState{"": component.NodeInProgress, "Broken": component.NodeFailed}[phase], "its phase is '" + phase + "'"
+					return map[string]result.NodeState{"": result.NodeInProgress, "Broken": result.NodeFailed}[phase], "its phase is '" + phase + "'"
 				},
 			},
 		}})

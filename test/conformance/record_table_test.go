@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -62,7 +63,7 @@ func fieldsOf(status gadget.GadgetStatus) map[string]any {
 // recordedNames returns the names of the recorded dependents of a gadget, or nothing if the record cannot be read.
 func recordedNames(ctx context.Context, g *gadget.Gadget) (names []string) {
 	GinkgoHelper()
-	entries, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+	entries, err := tree.Inventory(ctx, k8s, current(ctx, g).GetStatus())
 	if err != nil {
 		return nil
 	}

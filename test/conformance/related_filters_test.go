@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -22,7 +23,7 @@ var _ = Describe("Event sources:", func() {
 	It("a field selector and filters of created and deleted objects decide who is woken", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		isLarge := func(c *corev1.ConfigMap) bool { return c.Data["value"] == "large" }
-		relation := component.Related("settings", configMapOptions{
+		relation := eventsource.Related("settings", configMapOptions{
 			All: true, Whole: true, Added: isLarge, Deleted: isLarge,
 			Fields: fields.AndSelectors(
 				fields.OneTermEqualSelector("metadata.namespace", namespace),
@@ -57,7 +58,7 @@ var _ = Describe("Event sources:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		shared(ctx, namespace, "shared", "a")
 		shared(ctx, namespace, "other", "b")
-		relation := component.Related("settings", configMapOptions{
+		relation := eventsource.Related("settings", configMapOptions{
 			Whole: true,
 			Of: func(*gadget.Gadget) []client.ObjectKey {
 				return []client.ObjectKey{{Namespace: namespace, Name: "shared"}, {Namespace: namespace, Name: "missing"}}

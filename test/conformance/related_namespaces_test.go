@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -30,7 +31,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 			built: func(r *gadgetReconciler) {
 				var err error
 				reconciler = r
-				removeSource, err = r.AddEventSource(component.AsInput(source))
+				removeSource, err = r.AddEventSource(eventsource.AsInput(source))
 				Expect(err).NotTo(HaveOccurred())
 			},
 		})
@@ -41,7 +42,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 		c := shared(ctx, elsewhere, "shared", "a")
 		o := configMapOptions{Of: toShared(elsewhere), Part: contentOf, Whole: true}
 		mark := markAudit(ctx)
-		reconciler, removeSource := run(component.Related("settings", o))
+		reconciler, removeSource := run(eventsource.Related("settings", o))
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator), retrySoon)
 		message := "ConfigMap " + elsewhere + `/shared: namespace "` + elsewhere + `" is not watched, because it is not in ` +
 			"Options.WatchNamespaces; name the namespaces of these objects in RelatedOptions.Namespaces"
@@ -52,7 +53,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 		By("naming the namespace in the source")
 		removeSource()
 		o.Namespaces = []string{elsewhere}
-		_, err := reconciler.AddEventSource(component.AsInput(component.Related("settings", o)))
+		_, err := reconciler.AddEventSource(eventsource.AsInput(eventsource.Related("settings", o)))
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal(`{"settings":[{"value":"a"}]}`))
 		expectReady(ctx, g)
@@ -68,7 +69,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 
 	It("all namespaces can be watched for related objects although components are watched in some only", func(ctx SpecContext) {
 		shared(ctx, elsewhere, "shared", "a")
-		run(component.Related("settings", configMapOptions{
+		run(eventsource.Related("settings", configMapOptions{
 			Of: toShared(elsewhere), Part: contentOf, Namespaces: []string{metav1.NamespaceAll},
 		}))
 		expectReady(ctx, newGadget(ctx, namespace, "app", "", servedBy(operator)))
@@ -80,7 +81,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 		Expect(k8s.Create(ctx, node)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, node))).To(Succeed()) })
 		mark := markAudit(ctx)
-		run(component.Related("node", component.RelatedOptions[*gadget.Gadget, *corev1.Node]{
+		run(eventsource.Related("node", eventsource.RelatedOptions[*gadget.Gadget, *corev1.Node]{
 			Of:   func(*gadget.Gadget) []client.ObjectKey { return []client.ObjectKey{{Name: namespace}} },
 			Part: func(n *corev1.Node) any { return n.Labels["zone"] }, Namespaces: []string{namespace, elsewhere},
 		}))
@@ -98,7 +99,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 		user := newUser(ctx, operator+"-reader")
 		permit(ctx, elsewhere, "read", operator+"-reader", "'' | configmaps | get, list, watch")
 		mark := markAudit(ctx)
-		run(component.Related("settings", configMapOptions{
+		run(eventsource.Related("settings", configMapOptions{
 			All: true, Part: contentOf, Namespaces: []string{elsewhere},
 			Cluster: func(context.Context, *gadget.Gadget) (*rest.Config, error) { return user, nil },
 		}))

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -127,7 +127,7 @@ var _ = Describe("Restores of backups:", func() {
 		forecast, err := foresee(ctx, current(ctx, g), claim)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Steps).To(HaveExactElements(And(
-			HaveField("Effect", component.EffectAdopt), HaveField("Adopts.Lost", Not(ContainElement(HaveField("Path", HavePrefix("spec"))))),
+			HaveField("Effect", result.EffectAdopt), HaveField("Adopts.Lost", Not(ContainElement(HaveField("Path", HavePrefix("spec"))))),
 		)))
 		changeManifests(ctx, g, claim)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -189,7 +189,7 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 			remove(ctx, &secret)
 			runOperator(operator, options)
 			Eventually(ctx, func() error {
-				_, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+				_, err := tree.Inventory(ctx, k8s, current(ctx, g).GetStatus())
 				return err
 			}).Should(Succeed())
 			expectParts(ctx, g, 2)

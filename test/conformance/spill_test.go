@@ -16,6 +16,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -40,7 +41,7 @@ func inventories(ctx context.Context, namespace string) []corev1.Secret {
 // inventoryOfGadget reads the inventory of a gadget from the status or from Secrets. It returns the UIDs by name.
 func inventoryOfGadget(ctx context.Context, g *gadget.Gadget) map[string]string {
 	GinkgoHelper()
-	entries, err := component.Inventory(ctx, k8s, current(ctx, g).GetStatus())
+	entries, err := tree.Inventory(ctx, k8s, current(ctx, g).GetStatus())
 	Expect(err).NotTo(HaveOccurred())
 	found := map[string]string{}
 	for _, e := range entries {

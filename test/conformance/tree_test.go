@@ -21,7 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -83,29 +84,29 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 	for name, c := range map[string]struct {
 		entry  string
 		answer any
-		want   component.Node
+		want   tree.Node
 	}{
-		"ready":                              {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), component.Node{State: component.NodeReady, UID: "1"}},
-		"in progress, with the reason":       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), component.Node{State: component.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
-		"being deleted":                      {"/v1/Service/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"a Secret":                           {"/v1/Secret/shop/x u=1", live("1", nil), component.Node{State: component.NodeReady, UID: "1"}},
-		"a Secret being deleted":             {"/v1/Secret/shop/x u=1", deleted, component.Node{State: component.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotFound, Message: "it does not exist"}},
-		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, component.Node{State: component.NodeCompleted}},
-		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, component.Node{State: component.NodeMissing, Reason: component.NodeNotCreated, Message: "it was not created yet"}},
-		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), component.Node{State: component.NodeUnknown, UID: "2", Reason: component.NodeNotRecorded, Message: "an object with this name exists, but no write to this object is recorded yet"}},
-		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), component.Node{State: component.NodeMissing, UID: "2", Reason: component.NodeReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
-		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, component.Node{State: component.NodeUnknown, Reason: component.NodeForbidden, Message: forbidden.Error()}},
-		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"of a kind that is no longer served": {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, component.Node{State: component.NodeUnknown, Reason: component.NodeNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"not readable for another reason":    {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), component.Node{State: component.NodeUnknown, Reason: component.NodeNotRead, Message: "connection reset"}},
+		"ready":                              {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), tree.Node{State: result.NodeReady, UID: "1"}},
+		"in progress, with the reason":       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), tree.Node{State: result.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
+		"being deleted":                      {"/v1/Service/shop/x u=1", deleted, tree.Node{State: result.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"a Secret":                           {"/v1/Secret/shop/x u=1", live("1", nil), tree.Node{State: result.NodeReady, UID: "1"}},
+		"a Secret being deleted":             {"/v1/Secret/shop/x u=1", deleted, tree.Node{State: result.NodeTerminating, UID: "1", Message: "it is being deleted"}},
+		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotFound, Message: "it does not exist"}},
+		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, tree.Node{State: result.NodeCompleted}},
+		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotCreated, Message: "it was not created yet"}},
+		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), tree.Node{State: result.NodeUnknown, UID: "2", Reason: tree.ReasonNotRecorded, Message: "an object with this name exists, but no write to this object is recorded yet"}},
+		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), tree.Node{State: result.NodeMissing, UID: "2", Reason: tree.ReasonReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
+		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonForbidden, Message: forbidden.Error()}},
+		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"of a kind that is no longer served": {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
+		"not readable for another reason":    {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotRead, Message: "connection reset"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			nodes, err := component.Tree(t.Context(), liveObjects{"x": c.answer}, inventoryOf(t, c.entry))
+			nodes, err := tree.Read(t.Context(), liveObjects{"x": c.answer}, inventoryOf(t, c.entry))
 			if err != nil || len(nodes) != 1 {
 				t.Fatalf("want one node, got %v, %v", nodes, err)
 			}
-			got := component.Node{State: nodes[0].State, UID: nodes[0].UID, Reason: nodes[0].Reason, Message: nodes[0].Message}
+			got := tree.Node{State: nodes[0].State, UID: nodes[0].UID, Reason: nodes[0].Reason, Message: nodes[0].Message}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -114,12 +115,12 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 }
 
 func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
-	nodes, err := component.Tree(t.Context(), liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/a", "apps/v1/Deployment/shop/web o=2"))
+	nodes, err := tree.Read(t.Context(), liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/a", "apps/v1/Deployment/shop/web o=2"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const message = "Widget.example.com is not served, and nothing here defines it; install what defines version v1"
-	nodes = component.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
+	nodes = tree.AddUnrecorded(nodes, []metav1alpha1.DependentReport{
 		{Dependent: "Deployment.apps shop/web", Wave: 2, Reason: "InProgress"},
 		{Dependent: "ConfigMap shop/a", Reason: "KindNotServed", Message: "in the inventory, so this report is ignored"},
 		{Dependent: "Widget.example.com w", Wave: 1, Reason: "KindNotServed", Message: message},
@@ -140,7 +141,7 @@ func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
 }
 
 func TestTreeIsOrderedByWaveStageKindNamespaceAndName(t *testing.T) {
-	nodes, err := component.Tree(t.Context(), liveObjects{}, inventoryOf(t,
+	nodes, err := tree.Read(t.Context(), liveObjects{}, inventoryOf(t,
 		"demo.example.com/v1/Aardvark/shop/instance",
 		"apps/v1/Deployment/shop/b",
 		"apps/v1/Deployment/shop/a",
@@ -183,7 +184,7 @@ func TestTreeReadsSixteenAtATime(t *testing.T) {
 	}
 	r := &countingReader{}
 	r.together.Add(16)
-	if _, err := component.Tree(t.Context(), r, inventoryOf(t, lines...)); err != nil {
+	if _, err := tree.Read(t.Context(), r, inventoryOf(t, lines...)); err != nil {
 		t.Fatal(err)
 	}
 	if r.all.Load() != 200 || r.most.Load() != 16 {
@@ -194,7 +195,7 @@ func TestTreeReadsSixteenAtATime(t *testing.T) {
 func TestTreeEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := component.Tree(ctx, liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/x")); !errors.Is(err, context.Canceled) {
+	if _, err := tree.Read(ctx, liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("Tree with a cancelled context returned %v, want context.Canceled", err)
 	}
 }
@@ -218,25 +219,25 @@ func (r *countingReader) Get(context.Context, client.ObjectKey, client.Object, .
 }
 
 func TestADependentWhoseUpdateWasRefusedIsNeverReady(t *testing.T) {
-	at := func(name string, state component.NodeState, reason, message string) component.Node {
+	at := func(name string, state result.NodeState, reason, message string) tree.Node {
 		key := manifests.Key{Kind: "Service", Namespace: "shop", Name: name}
-		return component.Node{Key: key, State: state, Reason: reason, Message: message}
+		return tree.Node{Key: key, State: state, Reason: reason, Message: message}
 	}
 	report := func(name, reason string) metav1alpha1.DependentReport {
 		return metav1alpha1.DependentReport{Dependent: "Service shop/" + name, Reason: reason, Message: "why"}
 	}
-	nodes := []component.Node{
-		at("refused", component.NodeReady, "", ""), at("slow", component.NodeInProgress, "", "0/1"),
-		at("fine", component.NodeReady, "", ""), at("ready by now", component.NodeReady, "", ""),
-		at("contested", component.NodeReady, "", ""), at("gone", component.NodeMissing, component.NodeNotFound, "it does not exist"),
+	nodes := []tree.Node{
+		at("refused", result.NodeReady, "", ""), at("slow", result.NodeInProgress, "", "0/1"),
+		at("fine", result.NodeReady, "", ""), at("ready by now", result.NodeReady, "", ""),
+		at("contested", result.NodeReady, "", ""), at("gone", result.NodeMissing, tree.ReasonNotFound, "it does not exist"),
 	}
-	got := component.AddFailures(nodes, []metav1alpha1.DependentReport{
+	got := tree.AddFailures(nodes, []metav1alpha1.DependentReport{
 		report("refused", "Invalid"), report("slow", "SomeNewReason"), report("ready by now", "InProgress"),
-		report("contested", component.ReportRepairConflict), report("gone", "Forbidden"),
+		report("contested", result.ReportRepairConflict), report("gone", "Forbidden"),
 	})
 	want := slices.Clone(nodes)
-	want[0] = at("refused", component.NodeNotUpdated, "Invalid", "why")
-	want[1] = at("slow", component.NodeInProgress, "SomeNewReason", "not updated: why; 0/1")
+	want[0] = at("refused", result.NodeNotUpdated, "Invalid", "why")
+	want[1] = at("slow", result.NodeInProgress, "SomeNewReason", "not updated: why; 0/1")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
@@ -85,7 +86,7 @@ func (o *sourcesOperator) removedInMemory() int {
 
 // slot is a source that comes and goes. see returns its value for a component as text. put is set for a mailbox.
 type slot struct {
-	source component.EventSource[*gadget.Gadget]
+	source eventsource.Source[*gadget.Gadget]
 	see    func(context.Context, *gadget.Gadget) string
 	put    func(mailbox) error
 }
@@ -137,14 +138,14 @@ var renderInputs = generator.GeneratorFunc(func(ctx context.Context, req generat
 
 // addAll adds all sources before the start. The source "settings" is an input and stays.
 func (o *sourcesOperator) addAll() error {
-	settings := component.Related("settings", component.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
+	settings := eventsource.Related("settings", eventsource.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
 		Of: func(g *gadget.Gadget) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: g.Namespace, Name: settingsName}}
 		},
 		Selector: labels.SelectorFromSet(labels.Set{shareLabel: "settings"}),
 		Part:     func(c *corev1.ConfigMap) any { return c.Data },
 	})
-	if _, err := o.reconciler.AddEventSource(component.AsInput(settings)); err != nil {
+	if _, err := o.reconciler.AddEventSource(eventsource.AsInput(settings)); err != nil {
 		return err
 	}
 	for _, name := range sourceNames {

@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -47,7 +47,7 @@ func (o *sourcesOperator) newSource(name string) slot {
 	mark := o.newFootprint()
 	switch name {
 	case sourceShared:
-		relation := component.Related(name, component.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
+		relation := eventsource.Related(name, eventsource.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
 			Of: func(g *gadget.Gadget) []client.ObjectKey {
 				runtime.KeepAlive(mark)
 				return []client.ObjectKey{{Namespace: g.Namespace, Name: g.Annotations[shareAnnotation]}}
@@ -63,13 +63,13 @@ func (o *sourcesOperator) newSource(name string) slot {
 			return textOf(found)
 		}}
 	case sourcePolled:
-		return slotOf(component.Polling[*gadget.Gadget](name, pollEvery, func(ctx context.Context) (map[client.ObjectKey]string, error) {
+		return slotOf(eventsource.Polling[*gadget.Gadget](name, pollEvery, func(ctx context.Context) (map[client.ObjectKey]string, error) {
 			defer runtime.KeepAlive(mark)
 			values, err := ask[map[string]string](ctx, o.world, "/polled", nil)
 			return o.byKey(values), err
 		}))
 	case sourceAnswer:
-		return slotOf(component.PollingEach(name, component.PollOptions[*gadget.Gadget, string]{
+		return slotOf(eventsource.PollingEach(name, eventsource.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context, g *gadget.Gadget) (string, error) {
 				defer runtime.KeepAlive(mark)
 				return ask[string](ctx, o.world, "/answer?address="+url.QueryEscape(g.Annotations[addressAnnotation]), nil)
@@ -78,7 +78,7 @@ func (o *sourcesOperator) newSource(name string) slot {
 			Key:   func(g *gadget.Gadget) string { return g.Annotations[addressAnnotation] },
 		}))
 	default:
-		box := component.Inbound(name, component.InboundOptions[*gadget.Gadget, string]{
+		box := eventsource.Inbound(name, eventsource.InboundOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context) (map[client.ObjectKey]string, error) {
 				defer runtime.KeepAlive(mark)
 				received, err := ask[mailbox](ctx, o.world, "/mail", nil)
@@ -104,7 +104,7 @@ func (o *sourcesOperator) newSource(name string) slot {
 
 // slotOf returns the slot of a source with one value for each component.
 func slotOf(source interface {
-	component.EventSource[*gadget.Gadget]
+	eventsource.Source[*gadget.Gadget]
 	Get(*gadget.Gadget) (string, time.Duration, bool)
 },
 ) slot {

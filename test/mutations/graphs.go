@@ -15,8 +15,8 @@ var graphs = []mutation{
 	},
 	{
 		"a condition without a value is false", "inclusion/inclusion.go",
-		`		return result{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}`,
-		`		return result{excluded: true}`,
+		`		return decision{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}`,
+		`		return decision{excluded: true}`,
 		"The conditions of dependents",
 	},
 	{

@@ -20,7 +20,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	engine "github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
 // reachTimeout is the maximum time until a new API server responds to this program's client.
@@ -149,7 +149,7 @@ func (w *world) dependent(ctx context.Context) (*unstructured.Unstructured, erro
 
 // inventoryOf returns the inventory of a component, from its status or from Secrets.
 func (w *world) inventoryOf(ctx context.Context, c *v1alpha1.Component) ([]metav1alpha1.InventoryEntry, error) {
-	entries, err := engine.Inventory(ctx, w.admin, &c.Status)
+	entries, err := tree.Inventory(ctx, w.admin, &c.Status)
 	if err != nil {
 		return nil, fmt.Errorf("inventory of %s: %w", c.Name, err)
 	}

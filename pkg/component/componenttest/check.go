@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -99,7 +99,7 @@ func (p *run[C]) inventory(ctx context.Context, s *sight) ([]metav1alpha1.Invent
 		s.ready = ready.Status == metav1.ConditionTrue && ready.ObservedGeneration == c.GetGeneration()
 		s.condition = fmt.Sprintf("%s %s: %s", ready.Status, ready.Reason, ready.Message)
 	}
-	entries, err := component.Inventory(ctx, p.client, status)
+	entries, err := tree.Inventory(ctx, p.client, status)
 	if apierrors.IsNotFound(err) {
 		return nil, fmt.Errorf("the record was replaced while it was read: %w", err)
 	}

@@ -19,7 +19,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -60,12 +61,12 @@ func OfStatus(ctx context.Context, c *cluster.Cluster, status metav1alpha1.Statu
 const maxNodes = 10
 
 // OfNodes returns the causes of the dependents in a tree that exist and are not ready, by the names of the dependents.
-func OfNodes(ctx context.Context, c *cluster.Cluster, nodes []component.Node) map[string][]Cause {
+func OfNodes(ctx context.Context, c *cluster.Cluster, nodes []tree.Node) map[string][]Cause {
 	found, searched := map[string][]Cause{}, 0
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	for _, n := range nodes {
-		if n.State != component.NodeInProgress && n.State != component.NodeFailed || searched == maxNodes {
+		if n.State != result.NodeInProgress && n.State != result.NodeFailed || searched == maxNodes {
 			continue
 		}
 		searched++

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 const diffHelp = `Show how the live objects differ from the result of the operator's next writes, and write nothing.
@@ -110,7 +110,7 @@ func (a *app) diff(ctx context.Context, args []string, o planOptions, lastApplie
 
 // remarksOn returns lines about parts of a forecast that are not compared: values that were not asked for, and fields
 // that are left to others.
-func remarksOn(f component.Forecast) (remarks []string) {
+func remarksOn(f result.Forecast) (remarks []string) {
 	for _, n := range f.NotAsked {
 		remarks = append(remarks, fmt.Sprintf("not asked: %s: %s", n.Key, n.Message))
 	}
@@ -122,8 +122,8 @@ func remarksOn(f component.Forecast) (remarks []string) {
 
 // textOf returns the text about a step. unread says why the records of externals could not be read. The text is empty
 // if the step changes nothing.
-func textOf(s component.Step, unread error, lastApplied bool) (string, error) {
-	if unread != nil && s.Key.IsExternal() && s.Before == nil && s.Effect != component.EffectCreate {
+func textOf(s result.Step, unread error, lastApplied bool) (string, error) {
+	if unread != nil && s.Key.IsExternal() && s.Before == nil && s.Effect != result.EffectCreate {
 		// Without the former manifest, everything would look new.
 		return fmt.Sprintf("# %s: %s; not compared: %s\n", s.Key, s.Effect, exit.Line(unread)), nil
 	}
@@ -138,8 +138,8 @@ func textOf(s component.Step, unread error, lastApplied bool) (string, error) {
 }
 
 // changeOf returns the changes of a step as a unified diff. The diff is empty if the step changes nothing.
-func changeOf(s component.Step, lastApplied bool) (string, error) {
-	if s.Effect == component.EffectRelease {
+func changeOf(s result.Step, lastApplied bool) (string, error) {
+	if s.Effect == result.EffectRelease {
 		return "", nil
 	}
 	before, after := show.Before(s), s.After
@@ -159,7 +159,7 @@ func changeOf(s component.Step, lastApplied bool) (string, error) {
 
 // manifestOf returns the applied manifest without the labels and annotations of the owner, or nil if the step applies
 // no manifest.
-func manifestOf(s component.Step) (*unstructured.Unstructured, error) {
+func manifestOf(s result.Step) (*unstructured.Unstructured, error) {
 	if s.Manifest == nil {
 		return nil, nil
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -27,7 +27,7 @@ func (a *app) tellKept(ctx context.Context, f cluster.Object) {
 	if err != nil {
 		return
 	}
-	inventory, err := component.Inventory(ctx, f.Cluster, &status)
+	inventory, err := tree.Inventory(ctx, f.Cluster, &status)
 	if err != nil {
 		return
 	}

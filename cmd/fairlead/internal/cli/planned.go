@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // preflight decides, by the plan of an apply, whether the component may be written. It prints what a person should know
@@ -126,20 +126,20 @@ func (p preflight) reasonsAgainst(found preview.Findings, again int) (reasons []
 }
 
 // permittedBefore returns those adoptions that need --adopt although an entry of spec.adopt permits them.
-func permittedBefore(listed []component.Step) []component.Step {
-	return slices.DeleteFunc(slices.Clone(listed), func(s component.Step) bool { return !isPermittedBefore(s) })
+func permittedBefore(listed []result.Step) []result.Step {
+	return slices.DeleteFunc(slices.Clone(listed), func(s result.Step) bool { return !isPermittedBefore(s) })
 }
 
 // isPermittedBefore reports whether an adoption needs --adopt although an entry of spec.adopt permits it. The entry is
 // of an earlier apply, and the object may be another one of the same name. An entry with a cluster permits only objects
 // of the component. An entry for the deletion of the component is not used before the deletion. An object that the
 // component itself released needs no entry.
-func isPermittedBefore(s component.Step) bool {
+func isPermittedBefore(s result.Step) bool {
 	return !s.Adopts.Moved && !s.Adopts.Released && s.Phase == ""
 }
 
 // warnOfDeletion warns of objects of others that the deletion of the component would have to wait for.
-func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
+func (p preflight) warnOfDeletion(conflicts []result.Waiting) {
 	for _, w := range conflicts[:min(len(conflicts), maxWarnings)] {
 		p.warn(fmt.Errorf("the deletion of the component would wait for %s: %s", w.Dependent, w.Message))
 	}
@@ -151,7 +151,7 @@ func (p preflight) warnOfDeletion(conflicts []component.Waiting) {
 
 // listAdoptions lists the existing objects that a component would take over. If that is permitted, the list is a part
 // of the output, and otherwise a part of the error.
-func (p preflight) listAdoptions(steps []component.Step, permitted bool) {
+func (p preflight) listAdoptions(steps []result.Step, permitted bool) {
 	say, verb := p.tell, "would adopt "
 	if permitted {
 		say, verb = p.print, "adopting "
@@ -180,7 +180,7 @@ func (p preflight) listRecordsToRemove(found preview.Findings) {
 // record. Helm goes by the record, and would delete or change the objects of the release also after the take-over. An
 // annotation alone does not show that the record exists, or that the component has all objects of the release, so the
 // person checks this first.
-func recordsToRemove(adoptions []component.Step) []string {
+func recordsToRemove(adoptions []result.Step) []string {
 	var lines []string
 	for _, s := range adoptions {
 		if s.Adopts == nil {
@@ -201,7 +201,7 @@ func recordsToRemove(adoptions []component.Step) []string {
 const maxWarnings = 3
 
 // warnOfUnserved warns of dependents that have to wait because nobody serves their types.
-func (p preflight) warnOfUnserved(unserved []component.Waiting) {
+func (p preflight) warnOfUnserved(unserved []result.Waiting) {
 	for _, w := range unserved[:min(len(unserved), maxWarnings)] {
 		p.warn(fmt.Errorf("%s has to wait: %s", w.Dependent, w.Message))
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
@@ -21,7 +21,7 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 		source: "./chart", warn: func(err error) { warnings = append(warnings, err.Error()) },
 	}
 	const command = "; with the same values, inputs and flags of the spec, fairlead plan -n us shop ./chart names them"
-	waiting := slices.Repeat([]component.Waiting{{}}, maxWarnings+1)
+	waiting := slices.Repeat([]result.Waiting{{}}, maxWarnings+1)
 	for want, warn := range map[string]func(){
 		"not checked: 2 more objects": func() {
 			p.warnOfUnchecked(append(slices.Repeat([]preview.Unchecked{{}}, maxWarnings), preview.Unchecked{More: 1}))

@@ -23,6 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
 const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole
@@ -223,7 +224,7 @@ func (a *app) requirementsOfComponent(
 	if err != nil {
 		return fail(refuseRendering(target, "it", err))
 	}
-	if r.Recorded, err = component.Inventory(ctx, c, found.GetStatus()); err != nil {
+	if r.Recorded, err = tree.Inventory(ctx, c, found.GetStatus()); err != nil {
 		a.warn(fmt.Errorf("the roles may lack rules to prune dependents that are not rendered any more: %w", err))
 	}
 	return r, o.roles(client.ObjectKeyFromObject(found), found.ServiceAccountName()), nil

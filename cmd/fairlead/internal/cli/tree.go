@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
 const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order
@@ -55,26 +55,26 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	if err != nil {
 		return err
 	}
-	inventory, unreadable := component.Inventory(ctx, f.Cluster, &status)
+	inventory, unreadable := tree.Inventory(ctx, f.Cluster, &status)
 	a.activity.Begin("reading " + plural.Of(len(inventory), "dependent"))
-	nodes, err := component.Tree(ctx, f.Cluster, inventory)
+	nodes, err := tree.Read(ctx, f.Cluster, inventory)
 	if err != nil {
 		return err
 	}
-	nodes, err = component.AddObserved(ctx, f.Cluster, nodes, &status)
+	nodes, err = tree.AddObserved(ctx, f.Cluster, nodes, &status)
 	if err != nil {
 		return err
 	}
-	nodes = component.AddFailures(component.AddUnrecorded(nodes, status.Waiting), status.Waiting)
-	nodes = component.AddExternals(nodes, &status)
-	tree := show.NewTree(f.Live, status, nodes)
+	nodes = tree.AddFailures(tree.AddUnrecorded(nodes, status.Waiting), status.Waiting)
+	nodes = tree.AddExternals(nodes, &status)
+	printed := show.NewTree(f.Live, status, nodes)
 	if status.TargetCluster == "" {
-		tree.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))
+		printed.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))
 	}
 	operator := f.Cluster.Operator(ctx, f.Target)
-	tree.Operator = operatorOf(operator)
+	printed.Operator = operatorOf(operator)
 	a.tellOperator(operator)
-	if err := tree.Print(out); err != nil {
+	if err := printed.Print(out); err != nil {
 		return err
 	}
 	if unreadable != nil {
@@ -82,7 +82,7 @@ func (a *app) tree(ctx context.Context, name string, out show.Output) error {
 	}
 	var hidden []string
 	for _, n := range nodes {
-		if n.Reason == component.NodeForbidden || n.Reason == component.NodeNotRead {
+		if n.Reason == tree.ReasonForbidden || n.Reason == tree.ReasonNotRead {
 			hidden = append(hidden, n.Key.String())
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -41,7 +41,7 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their events; leave out --dependents",
 			target)
 	}
-	inventory, err := component.Inventory(ctx, c, &status)
+	inventory, err := tree.Inventory(ctx, c, &status)
 	if err != nil {
 		return nil, exit.Refuse("%s: the inventory cannot be read in full: %w", target, err)
 	}

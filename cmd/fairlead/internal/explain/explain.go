@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -136,7 +136,7 @@ func (e explainer) explain(ctx context.Context, owner manifests.Owner) error {
 // ignoredBy says by which rule the field is left to others. It returns an empty text if there is no such rule.
 func (e explainer) ignoredBy() string {
 	before, _ := e.path.At(e.dependent)
-	for _, ignored := range component.IgnoredFields(e.dependent) {
+	for _, ignored := range tree.IgnoredFields(e.dependent) {
 		path, err := fieldpath.Parse(ignored.Path)
 		if err != nil {
 			continue
@@ -170,7 +170,7 @@ func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *un
 	}
 	e.result.Revision, e.result.HeldUp = status.Revision, componentHeldUp(status)
 	e.result.LeftOut = leftOut(e.wanted().Key, status)
-	inventory, err := component.Inventory(ctx, e.cluster, &status)
+	inventory, err := tree.Inventory(ctx, e.cluster, &status)
 	if err != nil {
 		e.result.unknown("part of the inventory", err)
 	}
@@ -194,11 +194,11 @@ func (e explainer) addCauses(
 	if e.result.Field != nil || entry.External {
 		return nil
 	}
-	nodes, err := component.Tree(ctx, e.cluster, []metav1alpha1.InventoryEntry{entry})
+	nodes, err := tree.Read(ctx, e.cluster, []metav1alpha1.InventoryEntry{entry})
 	if err != nil {
 		return err
 	}
-	for _, n := range component.AddFailures(nodes, waiting) {
+	for _, n := range tree.AddFailures(nodes, waiting) {
 		var report metav1alpha1.DependentReport
 		for _, w := range waiting {
 			if w.Dependent == n.Key.String() {

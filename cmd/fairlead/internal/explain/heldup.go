@@ -14,7 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -61,7 +62,7 @@ const maxReports = 10
 
 // isHoldUp reports whether a report says why a dependent is not applied yet, also after the timeout of its wait.
 func isHoldUp(report metav1alpha1.DependentReport) bool {
-	return component.IsHoldUp(report) || report.Reason == metav1alpha1.ReasonTimeout
+	return result.IsHoldUp(report) || report.Reason == metav1alpha1.ReasonTimeout
 }
 
 // componentHeldUp says for which exports a component waits: of other components, or of its own dependents if its
@@ -82,25 +83,25 @@ func componentHeldUp(status metav1alpha1.Status) string {
 
 // addState adds to the result why the dependent is not ready or not updated. report is the report on it in the status,
 // the zero value if there is none.
-func (e explainer) addState(ctx context.Context, n component.Node, report metav1alpha1.DependentReport) {
+func (e explainer) addState(ctx context.Context, n tree.Node, report metav1alpha1.DependentReport) {
 	r := e.result
 	r.DependsOn = n.DependsOn
-	if isHoldUp(report) && n.State == component.NodeReady {
+	if isHoldUp(report) && n.State == result.NodeReady {
 		r.HeldUp = "not updated yet: " + report.Message
 	}
 	switch n.State {
-	case component.NodeNotUpdated:
+	case result.NodeNotUpdated:
 		if n.Reason != "" {
 			r.NotUpdated = n.Reason + ": " + n.Message
 		}
-	case component.NodeInProgress, component.NodeFailed:
+	case result.NodeInProgress, result.NodeFailed:
 		r.NotReady, r.Causes = n.Message, causes.Find(ctx, e.cluster, n.Key)
-	case component.NodeTerminating:
+	case result.NodeTerminating:
 		r.NotReady = n.Message
-	case component.NodeUnknown:
+	case result.NodeUnknown:
 		// Only the operator can evaluate a condition that is written in Go.
 		r.NotReady = cmp.Or(report.Message, n.Message)
-	case component.NodeReady, component.NodeCompleted, component.NodeMissing:
+	case result.NodeReady, result.NodeCompleted, result.NodeMissing:
 	}
 }
 

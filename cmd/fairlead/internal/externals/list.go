@@ -9,15 +9,16 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // External is a dependent outside Kubernetes.
 type External struct {
-	component.Node
+	tree.Node
 	// Record is the recorded state; nil if there is none, or if the person may not read it.
-	Record *component.ExternalRecord
+	Record *tree.ExternalRecord
 }
 
 // Name returns the name in the form of the command line, Kind/name.
@@ -39,21 +40,21 @@ func Of(ctx context.Context, o cluster.Object) (Component, error) {
 		return Component{}, err
 	}
 	c := Component{Object: o, Status: status}
-	inventory, err := component.Inventory(ctx, o.Cluster, &status)
+	inventory, err := tree.Inventory(ctx, o.Cluster, &status)
 	if err != nil {
 		return Component{}, exit.Refuse("%s: the inventory cannot be read in full: %w", o.Target, err)
 	}
 	inventory = slices.DeleteFunc(inventory, func(e metav1alpha1.InventoryEntry) bool { return !e.External })
-	nodes, err := component.Tree(ctx, o.Cluster, inventory)
+	nodes, err := tree.Read(ctx, o.Cluster, inventory)
 	if err != nil {
 		return Component{}, err
 	}
 	found := map[manifests.Key]External{}
-	for _, n := range component.AddExternals(nodes, &status) {
+	for _, n := range tree.AddExternals(nodes, &status) {
 		found[n.Key] = External{Node: n}
 	}
 	c.addWaiting(found)
-	records, err := component.ExternalRecords(ctx, o.Cluster, o.Live, &status)
+	records, err := tree.ExternalRecords(ctx, o.Cluster, o.Live, &status)
 	c.Unread = err
 	for _, r := range records {
 		e, known := found[r.Key]
@@ -73,8 +74,8 @@ func (c *Component) addWaiting(found map[manifests.Key]External) {
 		if _, known := found[key]; !ok || known || !key.IsExternal() {
 			continue
 		}
-		found[key] = External{Node: component.Node{
-			Key: key, Wave: int(w.Wave), State: component.NodeUnknown, Reason: w.Reason, Message: w.Message,
+		found[key] = External{Node: tree.Node{
+			Key: key, Wave: int(w.Wave), State: result.NodeUnknown, Reason: w.Reason, Message: w.Message,
 		}}
 	}
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
 // Answer is what a person found out about a create with an unknown result: the id of the external, or that the external
@@ -67,11 +69,11 @@ func NewResolver(c Component, name string) (*Resolver, error) {
 
 // IsUncertain reports whether only a person can say whether the external exists.
 func (e External) IsUncertain() bool {
-	if e.Reason == component.ReportCreateUncertain || e.Reason == component.ReportStateDamaged {
+	if e.Reason == result.ReportCreateUncertain || e.Reason == result.ReportStateDamaged {
 		return true
 	}
 	// The status names ten dependents only. Without a report, the record tells.
-	return e.State == component.NodeUnknown && e.Reason == component.NodeNotAsked && e.Record != nil &&
+	return e.State == result.NodeUnknown && e.Reason == tree.ReasonNotAsked && e.Record != nil &&
 		(e.Record.Damage != "" || e.Record.Creating && e.Record.ID == "")
 }
 
@@ -206,14 +208,14 @@ func (r *Resolver) await(
 // settled returns a sentence about an external that the status does not name as waiting. It returns an empty text while
 // it is not known whether the operator has used the answer.
 func (r *Resolver) settled(ctx context.Context, status *metav1alpha1.Status) string {
-	nodes := component.AddExternals([]component.Node{{
-		Key: r.external.Key, UID: types.UID(r.token), State: component.NodeUnknown, Reason: component.NodeNotAsked,
+	nodes := tree.AddExternals([]tree.Node{{
+		Key: r.external.Key, UID: types.UID(r.token), State: result.NodeUnknown, Reason: tree.ReasonNotAsked,
 	}}, status)
-	isReady := nodes[0].State == component.NodeReady
+	isReady := nodes[0].State == result.NodeReady
 	if isReady && len(status.Waiting) == 0 {
 		return "it is Ready"
 	}
-	records, err := component.ExternalRecords(ctx, r.component.Cluster, r.component.Live, status)
+	records, err := tree.ExternalRecords(ctx, r.component.Cluster, r.component.Live, status)
 	if err != nil && isReady {
 		return "it is Ready"
 	}
@@ -241,7 +243,7 @@ func (r *Resolver) outcome(ctx context.Context, status metav1alpha1.Status) (str
 		case found != nil && found[1] == r.token:
 			return "", exit.Refuse("%s of %s: the operator did not use the answer: %s", r.external.Name(),
 				r.component.Target, w.Message)
-		case w.Reason == component.ReportCreateUncertain:
+		case w.Reason == result.ReportCreateUncertain:
 			return "", exit.Refuse("%s of %s was created again, and the result is not known again: %s", r.external.Name(),
 				r.component.Target, w.Message)
 		case w.Reason == "InProgress" || w.Reason == "Observing":

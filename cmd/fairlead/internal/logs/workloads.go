@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -36,7 +36,7 @@ func Workloads(ctx context.Context, c *cluster.Cluster, target cluster.Target, o
 	if status.TargetCluster != "" {
 		return nil, exit.Refuse("%s has its dependents in another cluster; read their logs there", target)
 	}
-	inventory, err := component.Inventory(ctx, c, &status)
+	inventory, err := tree.Inventory(ctx, c, &status)
 	if err != nil {
 		return nil, exit.Refuse("%s: the inventory cannot be read in full: %w", target, err)
 	}

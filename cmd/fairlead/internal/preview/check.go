@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -43,14 +44,14 @@ type Findings struct {
 	// Adoptions are the steps that take over an existing object which spec.adopt of the component does not permit, and
 	// Listed those that it permits, and those of objects that the component itself released. They include the steps of
 	// the deletion of the component that take over an object which exists now.
-	Adoptions, Listed []component.Step
+	Adoptions, Listed []result.Step
 	// AtDeletion are the objects that exist now and that the deletion of the component would have to wait for.
-	AtDeletion []component.Waiting
+	AtDeletion []result.Waiting
 	// Refused are the objects that the operator could not apply, whatever happens outside the component: the API server
 	// refuses them, or they belong to somebody else.
-	Refused []component.Waiting
+	Refused []result.Waiting
 	// Dropped are the fields that the API server drops.
-	Dropped []component.DroppedField
+	Dropped []result.DroppedField
 	// Places are the source files of the dependents.
 	Places *render.Places
 	// Unchecked are the writes of which it is not known whether the API server accepts them.
@@ -58,7 +59,7 @@ type Findings struct {
 	// Unread is set if it is not known of some of these whether the object exists.
 	Unread bool
 	// Unserved are the dependents whose types the API server does not serve, and that nothing in the component defines.
-	Unserved []component.Waiting
+	Unserved []result.Waiting
 	// Notes are the notes of the component.
 	Notes Notes
 }
@@ -161,8 +162,8 @@ func Check(
 // mayKeepValues returns a function that reports whether a step takes over an object whose generated values, such as
 // passwords, the operator keeps, although the step seems to change values. Only a second rendering shows which values
 // are generated. policy is the adoption policy of manifests that set none.
-func mayKeepValues(policy metav1alpha1.AdoptionPolicy) func(component.Step) bool {
-	return func(s component.Step) bool {
+func mayKeepValues(policy metav1alpha1.AdoptionPolicy) func(result.Step) bool {
+	return func(s result.Step) bool {
 		if s.Adopts == nil || len(s.Adopts.Lost) == 0 {
 			return false
 		}
@@ -172,7 +173,7 @@ func mayKeepValues(policy metav1alpha1.AdoptionPolicy) func(component.Step) bool
 }
 
 // definesTypes reports whether a step changes the types that the API server serves, which notes may ask for.
-func definesTypes(s component.Step) bool {
+func definesTypes(s result.Step) bool {
 	return s.Key.Group == "apiextensions.k8s.io" || s.Key.Group == "apiregistration.k8s.io"
 }
 
@@ -199,7 +200,7 @@ func isOfSource(refused *component.RefusedError) bool {
 	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)
 }
 
-func findingsOf(forecast component.Forecast) Findings {
+func findingsOf(forecast result.Forecast) Findings {
 	f := Findings{
 		Adoptions: adoptionsOf(forecast, false), Listed: adoptionsOf(forecast, true), AtDeletion: forecast.AtDeletion.Conflicts,
 	}
@@ -228,14 +229,14 @@ func findingsOf(forecast component.Forecast) Findings {
 }
 
 // addUnreadAtDeletion adds the objects of deletion phases of which it is not known whether they exist.
-func (f *Findings) addUnreadAtDeletion(unread []component.Waiting) {
+func (f *Findings) addUnreadAtDeletion(unread []result.Waiting) {
 	for _, w := range unread {
 		f.addUnchecked(w.Dependent, "it is for the deletion of the component, and may exist already: "+w.Reason+": "+w.Message)
 	}
 }
 
 // adoptionsOf returns the steps that take over an existing object, and that need no entry in spec.adopt, or need one.
-func adoptionsOf(forecast component.Forecast, listed bool) (adoptions []component.Step) {
+func adoptionsOf(forecast result.Forecast, listed bool) (adoptions []result.Step) {
 	for _, s := range slices.Concat(forecast.Steps, forecast.AtDeletion.Adoptions) {
 		if s.Adopts != nil && (s.Adopts.Listed || s.Adopts.Released) == listed {
 			adoptions = append(adoptions, s)
@@ -246,7 +247,7 @@ func adoptionsOf(forecast component.Forecast, listed bool) (adoptions []componen
 
 // waitsForValue reports whether objects wait for a value that the preview does not know. Nothing is known about their
 // writes then, not even whether they take over existing objects.
-func waitsForValue(w component.Waiting) bool {
+func waitsForValue(w result.Waiting) bool {
 	switch w.Reason {
 	case metav1alpha1.ReasonExportMissing, metav1alpha1.ReasonRenderingIncomplete, "ConditionUndecided":
 		return true
@@ -255,13 +256,13 @@ func waitsForValue(w component.Waiting) bool {
 }
 
 // isOfLiveObject reports whether an object fails that is applied already, so that no write of it was checked.
-func isOfLiveObject(w component.Waiting) bool {
+func isOfLiveObject(w result.Waiting) bool {
 	return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
 }
 
 // Entries returns the entries of spec.adopt that permit steps, for the objects that the steps take over and for no other
 // object of the same name.
-func Entries(steps []component.Step) []metav1alpha1.AdoptRule {
+func Entries(steps []result.Step) []metav1alpha1.AdoptRule {
 	var entries []metav1alpha1.AdoptRule
 	for _, s := range steps {
 		entries = append(entries, metav1alpha1.AdoptRule{

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // otherComponent is a component of another operator. Its status is sufficient for the preview of a deletion, because a
@@ -73,7 +74,7 @@ func previewOfOther(
 // the person has rights to read. If the component is not read because of gate, the error wraps an egress.Refusal.
 func Blockers(
 	ctx context.Context, gate egress.Gate, target cluster.Target, obj *unstructured.Unstructured,
-) ([]component.Blocked, error) {
+) ([]result.Blocked, error) {
 	if !target.IsReadyMade() {
 		p, other, err := previewOfOther(gate.Cluster, target, obj)
 		if err != nil {

@@ -9,14 +9,15 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // addExternals completes the steps on externals: the external before the step is the manifest that was applied last, as
 // far as the person may read the record.
 func (r *Result) addExternals(ctx context.Context, c *cluster.Cluster) {
-	changes := func(s component.Step) bool { return s.Key.IsExternal() && s.Effect != component.EffectCreate }
+	changes := func(s result.Step) bool { return s.Key.IsExternal() && s.Effect != result.EffectCreate }
 	if !slices.ContainsFunc(r.Forecast.Steps, changes) {
 		return
 	}
@@ -25,9 +26,9 @@ func (r *Result) addExternals(ctx context.Context, c *cluster.Cluster) {
 		r.ExternalsUnread = err
 		return
 	}
-	records, err := component.ExternalRecords(ctx, c, r.Component, &status)
+	records, err := tree.ExternalRecords(ctx, c, r.Component, &status)
 	r.ExternalsUnread = err
-	recorded := map[manifests.Key]component.ExternalRecord{}
+	recorded := map[manifests.Key]tree.ExternalRecord{}
 	for _, record := range records {
 		recorded[record.Key] = record
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -29,12 +30,12 @@ import (
 type Result struct {
 	Target    cluster.Target
 	Component *unstructured.Unstructured
-	Forecast  component.Forecast
+	Forecast  result.Forecast
 	// Adoptions are the steps of the forecast that take over an existing object which spec.adopt does not name.
-	Adoptions []component.Step
+	Adoptions []result.Step
 	// Permissible are the take-overs that entries in spec.adopt would permit, of objects for which the component has to wait
 	// because it does not list them.
-	Permissible []component.Step
+	Permissible []result.Step
 	// Deletion reports whether Forecast is the forecast of a deletion.
 	Deletion bool
 	// ExternalsUnread is the reason why the externals that steps change could not be read in the records; nil if there are
@@ -224,8 +225,8 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 // permissible returns the take-overs that entries in spec.adopt would permit, of the objects with an ownership conflict in
 // a forecast. Without such objects, or if it cannot be found out, it returns nothing.
 func permissible(
-	ctx context.Context, p component.Preview[*v1alpha1.Component], typed *v1alpha1.Component, forecast component.Forecast,
-) []component.Step {
+	ctx context.Context, p component.Preview[*v1alpha1.Component], typed *v1alpha1.Component, forecast result.Forecast,
+) []result.Step {
 	conflicts := map[string]bool{}
 	for _, w := range forecast.Waiting {
 		if w.Reason == metav1alpha1.ReasonOwnershipConflict {
@@ -240,7 +241,7 @@ func permissible(
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(adoptionsOf(assumed, false), func(s component.Step) bool { return !conflicts[s.Key.String()] })
+	return slices.DeleteFunc(adoptionsOf(assumed, false), func(s result.Step) bool { return !conflicts[s.Key.String()] })
 }
 
 // contentsOf returns the contents of the ConfigMaps of a source.

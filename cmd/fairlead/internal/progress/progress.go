@@ -14,7 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Verdict is the result of the comparison of a status with the state that a person waits for.
@@ -200,7 +200,7 @@ func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 }
 
 // isHeldUp reports whether a dependent waits for a dependency instead of a wave.
-func isHeldUp(w metav1alpha1.DependentReport) bool { return w.Reason == component.ReportDependency }
+func isHeldUp(w metav1alpha1.DependentReport) bool { return w.Reason == result.ReportDependency }
 
 // untilGone reports whether the component waits until a dependent is gone. Otherwise it waits until the dependent is
 // ready or, for a hook of the deletion, complete.

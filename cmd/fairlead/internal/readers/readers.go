@@ -14,7 +14,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -35,7 +35,7 @@ func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	inventory, err := component.Inventory(ctx, o.Cluster, &status)
+	inventory, err := tree.Inventory(ctx, o.Cluster, &status)
 	if err != nil {
 		return nil, err
 	}

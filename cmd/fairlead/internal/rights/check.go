@@ -13,6 +13,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
 // Report has the result of a check.
@@ -32,7 +33,7 @@ func OfDeletion(
 	if err != nil || !target.IsReadyMade() || status.TargetCluster != "" {
 		return Report{}, err
 	}
-	inventory, err := component.Inventory(ctx, c, &status)
+	inventory, err := tree.Inventory(ctx, c, &status)
 	if err != nil {
 		// The inventory of a large component is in Secrets, which the person may not be allowed to read.
 		return Report{Hint: "the rights for the deletion were not checked: " + err.Error()}, nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // PlanAdoption says from whom a step takes an existing object over, and which of its values get lost. LostUnknown is
@@ -33,7 +33,7 @@ type PlanLost struct {
 	Withheld bool   `json:"withheld,omitempty"`
 }
 
-func adoptionOf(s component.Step) *PlanAdoption {
+func adoptionOf(s result.Step) *PlanAdoption {
 	if s.Adopts == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ const maxLost = 10
 // Adoption returns the lines about a step that takes over an existing object: the object and who has it, whether it has
 // run already or is deleted afterwards, and a line for each value that gets lost, or the reason why these values are
 // not known.
-func Adoption(s component.Step) []string {
+func Adoption(s result.Step) []string {
 	text := s.Key.String()
 	if s.Adopts == nil {
 		return []string{terminal.Clean(text)}

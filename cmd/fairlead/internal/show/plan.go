@@ -13,7 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/readers"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -119,7 +120,7 @@ func (d PlanDropped) String() string { return withPlace(d.Dependent, d.Place) + 
 
 // DroppedFields returns dropped fields with their places. The function of returns the source file of a dependent, and
 // empty if it is not known.
-func DroppedFields(fields []component.DroppedField, of func(dependent, field string) string) []PlanDropped {
+func DroppedFields(fields []result.DroppedField, of func(dependent, field string) string) []PlanDropped {
 	var dropped []PlanDropped
 	for _, d := range fields {
 		object := d.Key.String()
@@ -163,7 +164,7 @@ func IgnoredBy(source manifests.IgnoreSource) string {
 }
 
 // IgnoredFields returns the ignored fields of a forecast.
-func IgnoredFields(f component.Forecast) []PlanIgnored {
+func IgnoredFields(f result.Forecast) []PlanIgnored {
 	var ignored []PlanIgnored
 	for _, i := range f.Ignored {
 		ignored = append(ignored, PlanIgnored{Dependent: i.Key.String(), Path: i.Path, By: string(i.Source)})
@@ -183,22 +184,22 @@ type PlanBlocked struct {
 const unchanged = "unchanged"
 
 // effects are the kinds of writes, in the order in which the summary lists their numbers.
-var effects = []component.Effect{
-	component.EffectCreate,
-	component.EffectUpdate,
-	component.EffectAdopt,
-	component.EffectRecreate,
-	component.EffectPurge,
-	component.EffectPrune,
-	component.EffectDelete,
-	component.EffectRelease,
+var effects = []result.Effect{
+	result.EffectCreate,
+	result.EffectUpdate,
+	result.EffectAdopt,
+	result.EffectRecreate,
+	result.EffectPurge,
+	result.EffectPrune,
+	result.EffectDelete,
+	result.EffectRelease,
 }
 
-func actionOf(e component.Effect) string { return strings.ToLower(string(e)) }
+func actionOf(e result.Effect) string { return strings.ToLower(string(e)) }
 
 // Locate adds the source files of those dependents to the plan that the API server would refuse, and the fields that it
 // drops. The function of returns the file of a dependent, and empty if it is not known.
-func (p *Plan) Locate(f component.Forecast, of func(dependent, field string) string) {
+func (p *Plan) Locate(f result.Forecast, of func(dependent, field string) string) {
 	p.Dropped = DroppedFields(f.Dropped, of)
 	for i, w := range f.Waiting {
 		if w.Refused {
@@ -208,14 +209,14 @@ func (p *Plan) Locate(f component.Forecast, of func(dependent, field string) str
 }
 
 // AddPermissible adds the take-overs that entries in spec.adopt would permit.
-func (p *Plan) AddPermissible(steps []component.Step) {
+func (p *Plan) AddPermissible(steps []result.Step) {
 	for _, s := range steps {
 		p.Permissible = append(p.Permissible, planStep(s))
 	}
 }
 
 // NewPlan converts a forecast into a plan.
-func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool) Plan {
+func NewPlan(obj *unstructured.Unstructured, f result.Forecast, deletion bool) Plan {
 	p := Plan{
 		APIVersion: SchemaVersion, Kind: "Plan",
 		Component: PlanOf{
@@ -246,7 +247,7 @@ func NewPlan(obj *unstructured.Unstructured, f component.Forecast, deletion bool
 	return p
 }
 
-func planStep(s component.Step) PlanStep {
+func planStep(s result.Step) PlanStep {
 	step := PlanStep{
 		DependsOn: s.DependsOn,
 		Turn:      s.Turn,
@@ -268,11 +269,11 @@ func planStep(s component.Step) PlanStep {
 	return step
 }
 
-func planWaiting(waiting []component.Waiting) (shown []PlanWaiting) {
+func planWaiting(waiting []result.Waiting) (shown []PlanWaiting) {
 	for _, w := range waiting {
 		shown = append(shown, PlanWaiting{
 			Dependent: w.Dependent, Wave: w.Wave, Reason: w.Reason, Message: w.Message,
-			Failed: w.Failed || w.Reason == component.NodeNotServed,
+			Failed: w.Failed || w.Reason == tree.ReasonNotServed,
 		})
 	}
 	return shown
@@ -280,8 +281,8 @@ func planWaiting(waiting []component.Waiting) (shown []PlanWaiting) {
 
 // Before returns the object before a step. For an object that is recreated, it returns only the fields that have a
 // field manager, because these are lost. Other fields are defaults, which the API server sets again.
-func Before(s component.Step) *unstructured.Unstructured {
-	if s.Effect != component.EffectRecreate {
+func Before(s result.Step) *unstructured.Unstructured {
+	if s.Effect != result.EffectRecreate {
 		return s.Before
 	}
 	if managed := changes.Managed(s.Before); managed != nil {
@@ -385,11 +386,11 @@ func (p Plan) rows() (titles []string, rows [][]cell) {
 
 // toneOfAction has the colours of important actions.
 var toneOfAction = map[string]terminal.Tone{
-	actionOf(component.EffectCreate): terminal.Good, actionOf(component.EffectUpdate): terminal.Busy,
-	actionOf(component.EffectAdopt):    terminal.Busy,
-	actionOf(component.EffectRecreate): terminal.Bad, actionOf(component.EffectPrune): terminal.Bad,
-	actionOf(component.EffectPurge):  terminal.Bad,
-	actionOf(component.EffectDelete): terminal.Bad, actionOf(component.EffectRelease): terminal.Busy,
+	actionOf(result.EffectCreate): terminal.Good, actionOf(result.EffectUpdate): terminal.Busy,
+	actionOf(result.EffectAdopt):    terminal.Busy,
+	actionOf(result.EffectRecreate): terminal.Bad, actionOf(result.EffectPrune): terminal.Bad,
+	actionOf(result.EffectPurge):  terminal.Bad,
+	actionOf(result.EffectDelete): terminal.Bad, actionOf(result.EffectRelease): terminal.Busy,
 }
 
 // maxFields is the maximum number of changed fields that a row of the table names.
@@ -494,7 +495,7 @@ func writeWaiting(text *strings.Builder, waiting []PlanWaiting, title string) {
 		if w.Place != "" {
 			places = append(places, terminal.Clean(w.Place))
 		}
-		if w.Reason != component.ReportDependency {
+		if w.Reason != result.ReportDependency {
 			places = append(places, fmt.Sprintf("wave %d", w.Wave))
 		}
 		at := ""

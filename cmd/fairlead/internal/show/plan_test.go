@@ -11,7 +11,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -29,9 +30,9 @@ func job(spec map[string]any, applied string) *unstructured.Unstructured {
 
 var _ = Describe("Plan", func() {
 	live := map[string]any{"image": "v1", "priority": "low", "backoffLimit": int64(6)}
-	fieldsOf := func(effect component.Effect, applied string) []string {
+	fieldsOf := func(effect result.Effect, applied string) []string {
 		GinkgoHelper()
-		forecast := component.Forecast{Steps: []component.Step{{
+		forecast := result.Forecast{Steps: []result.Step{{
 			Effect: effect, Before: job(live, applied),
 			After: job(map[string]any{"image": "v2"}, ""),
 		}}}
@@ -41,7 +42,7 @@ var _ = Describe("Plan", func() {
 	}
 	It("lists ignored fields with the place of their rules", func() {
 		key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
-		forecast := component.Forecast{Ignored: []component.IgnoredField{
+		forecast := result.Forecast{Ignored: []result.IgnoredField{
 			{Key: key, Path: "spec.replicas", Source: manifests.IgnoredByAnnotation},
 			{Key: key, Path: "spec.paused", Source: manifests.IgnoredBySpec},
 			{Key: key, Path: "spec.minReadySeconds", Source: manifests.IgnoredByOption},
@@ -54,7 +55,7 @@ Deployment.apps shop/web: spec.paused is ignored, by the spec of the component
 Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the operator
 `))
 		text.Reset()
-		tree := show.NewTree(&unstructured.Unstructured{}, metav1alpha1.Status{}, []component.Node{{Key: key, Ignored: forecast.Ignored}})
+		tree := show.NewTree(&unstructured.Unstructured{}, metav1alpha1.Status{}, []tree.Node{{Key: key, Ignored: forecast.Ignored}})
 		Expect(tree.Print(show.Output{Writer: &text})).To(Succeed())
 		Expect(text.String()).To(HaveSuffix(`
 Deployment.apps shop/web: spec.replicas is ignored, by the annotation ignore
@@ -65,20 +66,20 @@ Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the 
 	})
 
 	DescribeTable("ends with a summary of",
-		func(forecast component.Forecast, want string) {
+		func(forecast result.Forecast, want string) {
 			var text strings.Builder
 			Expect(show.NewPlan(&unstructured.Unstructured{}, forecast, false).Print(show.Output{Writer: &text})).To(Succeed())
 			Expect(text.String()).To(HaveSuffix("\n" + want + "\n"))
 		},
-		Entry("a component without changes", component.Forecast{}, "nothing to do."),
-		Entry("a failure that prevents all steps", component.Forecast{Waiting: []component.Waiting{{Failed: true}}},
+		Entry("a component without changes", result.Forecast{}, "nothing to do."),
+		Entry("a failure that prevents all steps", result.Forecast{Waiting: []result.Waiting{{Failed: true}}},
 			"no step is possible before these problems are corrected."),
 	)
 
 	const applied = `{"f:spec":{"f:image":{},"f:priority":{}}}`
 
 	It("names the fields of a recreated object that its manifest changes, and no defaults", func() {
-		Expect(fieldsOf(component.EffectRecreate, applied)).To(ConsistOf("spec.image", "spec.priority"))
+		Expect(fieldsOf(result.EffectRecreate, applied)).To(ConsistOf("spec.image", "spec.priority"))
 	})
 
 	It("names the fields of a recreated object that other managers lose", func() {
@@ -87,20 +88,20 @@ Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the 
 			Manager: "scaler", Operation: metav1.ManagedFieldsOperationUpdate, Subresource: "scale", APIVersion: "batch/v1",
 			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:priority":{}}}`),
 		}))
-		step := component.Step{
-			Effect: component.EffectRecreate, Before: before,
+		step := result.Step{
+			Effect: result.EffectRecreate, Before: before,
 			After: job(map[string]any{"image": "v2"}, ""),
 		}
-		plan := show.NewPlan(&unstructured.Unstructured{}, component.Forecast{Steps: []component.Step{step}}, false)
+		plan := show.NewPlan(&unstructured.Unstructured{}, result.Forecast{Steps: []result.Step{step}}, false)
 		Expect(plan.Steps).To(ConsistOf(HaveField("Fields", ConsistOf("spec.image", "spec.priority"))))
 		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "Before must return the value that the diff shows")
 	})
 
 	It("names all fields of a recreated object that differ if the object has no managed fields", func() {
-		Expect(fieldsOf(component.EffectRecreate, "")).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
+		Expect(fieldsOf(result.EffectRecreate, "")).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
 	})
 
 	It("names all fields that differ between the objects before and after an update", func() {
-		Expect(fieldsOf(component.EffectUpdate, applied)).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
+		Expect(fieldsOf(result.EffectUpdate, applied)).To(ConsistOf("spec.image", "spec.priority", "spec.backoffLimit"))
 	})
 })

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -45,19 +46,19 @@ func status(state metav1alpha1.State, ready metav1.ConditionStatus, reason, mess
 	}
 }
 
-func nodes() []component.Node {
-	node := func(wave int, group, kind, namespace, name string, state component.NodeState, reason, message string) component.Node {
+func nodes() []tree.Node {
+	node := func(wave int, group, kind, namespace, name string, state result.NodeState, reason, message string) tree.Node {
 		key := manifests.Key{Group: group, Kind: kind, Namespace: namespace, Name: name}
-		return component.Node{Key: key, Version: "v1", Wave: wave, State: state, Reason: reason, Message: message}
+		return tree.Node{Key: key, Version: "v1", Wave: wave, State: state, Reason: reason, Message: message}
 	}
-	found := node(-1, "", "Namespace", "", "shop", component.NodeReady, "", "")
+	found := node(-1, "", "Namespace", "", "shop", result.NodeReady, "", "")
 	found.UID = "b0a7"
-	return []component.Node{
+	return []tree.Node{
 		found,
-		node(0, "", "Secret", "shop", "db", component.NodeUnknown, component.NodeForbidden, `secrets "db" is forbidden`),
-		node(0, "apps", "Deployment", "shop", "web", component.NodeInProgress, "", "Available: 0/2\n<waiting>"),
-		node(0, "batch", "Job", "shop", "migrate", component.NodeMissing, component.NodeNotCreated, "it was not created yet"),
-		node(10, "demo.example.com", "Widget", "shop", "w", component.NodeReady, "", ""),
+		node(0, "", "Secret", "shop", "db", result.NodeUnknown, tree.ReasonForbidden, `secrets "db" is forbidden`),
+		node(0, "apps", "Deployment", "shop", "web", result.NodeInProgress, "", "Available: 0/2\n<waiting>"),
+		node(0, "batch", "Job", "shop", "migrate", result.NodeMissing, tree.ReasonNotCreated, "it was not created yet"),
+		node(10, "demo.example.com", "Widget", "shop", "w", result.NodeReady, "", ""),
 	}
 }
 
@@ -82,7 +83,7 @@ var _ = Describe("Tree", func() {
 	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested,
 		"contested: Namespace shop (theirs)")
 	contested.Waiting = []metav1alpha1.DependentReport{{
-		Dependent: "Namespace shop", Reason: component.ReportRepairConflict,
+		Dependent: "Namespace shop", Reason: result.ReportRepairConflict,
 		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`,
 	}}
 
@@ -109,7 +110,7 @@ var _ = Describe("Tree", func() {
 		Entry("a contested dependent, from the report in the status", "tree-contested.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), contested, nodes())),
 		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
-			show.NewTree(shop("shop", time.Hour), progressing, component.AddFailures(nodes(), refused))),
+			show.NewTree(shop("shop", time.Hour), progressing, tree.AddFailures(nodes(), refused))),
 		Entry("the number of the rows if the status is older", "tree-old.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), old, nodes())),
 		Entry("causes one level down", "tree-causes.txt", show.FormatTable, explained),

@@ -10,7 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Lines returns the status as text. The lines contain no control characters except for colours.
@@ -47,7 +47,7 @@ func (s Status) Lines(o Output, now time.Time) []string {
 
 // wave returns the wave of a dependent, and a dash for a dependent that waits for a dependency instead of a wave.
 func (w Waiting) wave() string {
-	if w.Reason == component.ReportDependency {
+	if w.Reason == result.ReportDependency {
 		return "-"
 	}
 	return fmt.Sprint(w.Wave)

@@ -6,7 +6,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // cell is a cell of a table.
@@ -59,10 +59,10 @@ func columns(p terminal.Palette, rows [][]cell) []string {
 // toneOf returns the colour of a state of a component or dependent.
 func toneOf(state string) terminal.Tone {
 	switch state {
-	case string(metav1alpha1.StateReady), string(component.NodeCompleted):
+	case string(metav1alpha1.StateReady), string(result.NodeCompleted):
 		return terminal.Good
-	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(component.NodeFailed),
-		string(component.NodeMissing), string(component.NodeNotUpdated):
+	case string(metav1alpha1.StateStalled), string(metav1alpha1.StateDeletionBlocked), string(result.NodeFailed),
+		string(result.NodeMissing), string(result.NodeNotUpdated):
 		return terminal.Bad
 	case "":
 		return terminal.Plain

@@ -16,7 +16,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -80,7 +81,7 @@ func (d Dependent) String() string {
 }
 
 // NewTree converts a component and the nodes of its tree into the form that commands print.
-func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes []component.Node) Tree {
+func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes []tree.Node) Tree {
 	tree := Tree{
 		APIVersion: SchemaVersion, Kind: "Tree",
 		Component: NewComponent(obj, status), Dependents: make([]Dependent, 0, len(nodes)),
@@ -105,7 +106,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 			Message:   n.Message,
 		}
 		if message, ok := contested[n.Key.String()]; ok {
-			d.Reason, d.Message = component.ReportRepairConflict, message
+			d.Reason, d.Message = result.ReportRepairConflict, message
 		}
 		for _, i := range n.Ignored {
 			d.Ignored = append(d.Ignored, TreeIgnored{Path: i.Path, By: string(i.Source)})
@@ -121,10 +122,10 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 func (t *Tree) countLive() {
 	counts, live := &t.Component.Dependents, int32(0)
 	for _, d := range t.Dependents {
-		switch component.NodeState(d.State) {
-		case component.NodeReady, component.NodeNotUpdated, component.NodeCompleted, component.NodeUnknown:
+		switch result.NodeState(d.State) {
+		case result.NodeReady, result.NodeNotUpdated, result.NodeCompleted, result.NodeUnknown:
 			live++
-		case component.NodeInProgress, component.NodeFailed, component.NodeTerminating, component.NodeMissing:
+		case result.NodeInProgress, result.NodeFailed, result.NodeTerminating, result.NodeMissing:
 		}
 	}
 	if len(t.Dependents) < int(counts.Total) || live >= counts.Ready {
@@ -146,7 +147,7 @@ func (t *Tree) AddCauses(found map[string][]causes.Cause) {
 func contestedIn(status metav1alpha1.Status) map[string]string {
 	contested := map[string]string{}
 	for _, w := range status.Waiting {
-		if w.Reason == component.ReportRepairConflict {
+		if w.Reason == result.ReportRepairConflict {
 			contested[w.Dependent] = w.Message
 		}
 	}
@@ -246,7 +247,7 @@ func (d Dependent) explanation() string {
 	if d.Observed {
 		return strings.TrimSuffix("observed; "+text, "; ")
 	}
-	if d.State == string(component.NodeNotUpdated) {
+	if d.State == string(result.NodeNotUpdated) {
 		return "Ready, but not updated: " + text
 	}
 	return text

@@ -79,8 +79,8 @@ const maxTime = 2 * time.Second
 
 var errTooLong = fmt.Errorf("the conditions of the component take more than %s; simplify them", maxTime)
 
-// result is the decision about an object. The zero value is an object that is applied.
-type result struct {
+// decision says whether an object is applied. The zero value is an object that is applied.
+type decision struct {
 	excluded bool
 	held     *manifests.Held
 	// by is the index of the object whose result an excluded or inactive object inherits; nil if it inherits none.
@@ -90,7 +90,7 @@ type result struct {
 }
 
 // inactive reports whether the object is neither applied nor deleted, because its condition active-when is false.
-func (r result) inactive() bool { return r.held != nil && r.held.Undecided == "" }
+func (r decision) inactive() bool { return r.held != nil && r.held.Undecided == "" }
 
 type evaluation struct {
 	ctx       context.Context
@@ -106,12 +106,12 @@ type evaluation struct {
 	// active are the compiled conditions active-when, by their texts.
 	active map[string]*expression.Program
 	// results are the decisions that were made; nil for an object that was not decided.
-	results []*result
+	results []*decision
 }
 
 func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *evaluation {
 	e := &evaluation{
-		ctx: ctx, in: in, set: set, index: make(map[manifests.Key]int, len(set)), results: make([]*result, len(set)),
+		ctx: ctx, in: in, set: set, index: make(map[manifests.Key]int, len(set)), results: make([]*decision, len(set)),
 		active: map[string]*expression.Program{},
 		variables: map[string]any{
 			expression.VariableComponent:  map[string]any{"namespace": in.Namespace, "name": in.Name},
@@ -130,44 +130,44 @@ func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *eval
 }
 
 // result returns the decision about an object of the set.
-func (e *evaluation) result(i int) result {
+func (e *evaluation) result(i int) decision {
 	if e.results[i] == nil {
 		// A normalised set has no cycles. If it had any, the object would count as applied within its cycle.
-		e.results[i] = &result{}
+		e.results[i] = &decision{}
 		e.results[i] = new(e.decide(e.set[i]))
 	}
 	return *e.results[i]
 }
 
-func (e *evaluation) decide(o manifests.Object) result {
+func (e *evaluation) decide(o manifests.Object) decision {
 	from := e.inherited(o)
 	c := o.Settings.Conditions
 	switch {
 	case from.excluded != nil:
-		return result{excluded: true, by: from.excluded}
+		return decision{excluded: true, by: from.excluded}
 	case c == nil && from.inactive != nil:
-		return result{held: &manifests.Held{}, by: from.inactive}
+		return decision{held: &manifests.Held{}, by: from.inactive}
 	case c == nil:
-		return result{undecided: from.undecided}
+		return decision{undecided: from.undecided}
 	}
 	missing := e.readExports(c.Exports)
 	included, err := e.holds(manifests.AnnotationIncludeWhen, c.Include)
 	switch {
 	case err != nil:
-		return result{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}
+		return decision{held: e.undecided(manifests.AnnotationIncludeWhen, c.Include, missing, err)}
 	case !included:
-		return result{excluded: true}
+		return decision{excluded: true}
 	case from.inactive != nil:
-		return result{held: &manifests.Held{}, by: from.inactive}
+		return decision{held: &manifests.Held{}, by: from.inactive}
 	}
 	active, err := e.isActive(c)
 	switch {
 	case err != nil:
-		return result{held: e.undecided(manifests.AnnotationActiveWhen, c.Active, missing, err)}
+		return decision{held: e.undecided(manifests.AnnotationActiveWhen, c.Active, missing, err)}
 	case !active:
-		return result{held: &manifests.Held{}}
+		return decision{held: &manifests.Held{}}
 	}
-	return result{undecided: from.undecided}
+	return decision{undecided: from.undecided}
 }
 
 // isActive evaluates the condition active-when.
@@ -181,7 +181,7 @@ func (e *evaluation) isActive(c *manifests.Conditions) (bool, error) {
 type inheritance struct{ excluded, inactive, undecided *int }
 
 // add adds the result of the object with index i.
-func (from *inheritance) add(i int, r result) {
+func (from *inheritance) add(i int, r decision) {
 	switch {
 	case r.excluded && from.excluded == nil:
 		from.excluded = &i

@@ -6,15 +6,16 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // The reasons of reports on objects that are left out.
 const (
 	// ReasonExcluded: the condition include-when is false.
-	ReasonExcluded = "Excluded"
+	ReasonExcluded = result.ReportExcluded
 	// ReasonInactive: the condition active-when is false.
-	ReasonInactive = "Inactive"
+	ReasonInactive = result.ReportInactive
 )
 
 // maxLeftOut is the maximum number of reports on objects that are left out.

@@ -3,10 +3,9 @@ package outcome
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -70,66 +69,14 @@ type Renewed struct {
 	Unrecorded bool
 }
 
-// Waiting is a dependent that the component waits for before it is Ready or deleted.
-type Waiting struct {
-	metav1alpha1.DependentReport
-	// Key, UID and Generation identify the live object if it is applied and not ready, or if it is being deleted. They
-	// are empty otherwise.
-	Key        manifests.Key
-	UID        types.UID
-	Generation int64
-	// Failed is set if the last write of the dependent failed, or if the dependent itself reports failure. Terminal is
-	// set if a retry cannot help.
-	Failed, Terminal bool
-	// Refused is set if the failure is a property of the object; see plan.Failure.Inherent.
-	Refused bool
-	// Field is the first invalid field of the manifest; see plan.Failure.
-	Field string
-	// Purged is set if the dependent had failed and was deleted, as its manifest requires.
-	Purged bool
-	// Open is set if the rendering asked for an export that the dependent has no value of.
-	Open bool
-	// Undefined is set if the type of the dependent is not served, and neither a dependent nor the component defines it.
-	Undefined bool
-}
-
-// DroppedField is a field of a manifest that the API server drops without an error, because the type does not have it.
-type DroppedField struct {
-	Key manifests.Key
-	// Field is the path of the field.
-	Field string
-}
-
-// String returns the object and the field.
-func (d DroppedField) String() string { return d.Key.String() + ": " + d.Field }
-
-// Blocked is a managed type with foreign instances.
-type Blocked struct {
-	Type string
-	// Count is the number of foreign instances, and Names are the first ten of them. Error is the reason why the
-	// instances could not be listed.
-	Count int
-	Names []string
-	Error string
-}
-
-// Unlisted reports whether the instances could not be listed. No watch event ends the wait for such instances.
-func (b Blocked) Unlisted() bool { return b.Error != "" }
-
-// Unwatched is a type that cannot be watched, with the cause and the remedy.
-type Unwatched struct {
-	Type, Message string
-}
-
-// Change is a write of a dependent.
-type Change struct {
-	Verb   string
-	Key    manifests.Key
-	Wave   int
-	Reason string
-	// From says who had the object, if the verb is Adopt. Note is what a user has to know about the adoption besides.
-	From, Note string
-}
+// These types of package result are also the types of the engine.
+type (
+	Waiting      = result.Waiting
+	Blocked      = result.Blocked
+	Unwatched    = result.Unwatched
+	Change       = result.Change
+	DroppedField = result.DroppedField
+)
 
 // Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }

@@ -5,6 +5,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Reason is the reason for an action. Events, logs and plans show it after the name of the object.
@@ -146,17 +147,17 @@ const (
 	// WaitAbsent: the object does not exist, and its reconcile policy does not create it, or there is no rendering of it.
 	WaitAbsent WaitReason = "Absent"
 	// WaitUndecided: a condition of the object, or of an object that it depends on, has no value.
-	WaitUndecided WaitReason = "ConditionUndecided"
+	WaitUndecided WaitReason = result.ReportUndecided
 	// WaitDependency: an object that the object depends on is not applied, or not ready.
-	WaitDependency WaitReason = "DependencyNotReady"
+	WaitDependency WaitReason = result.ReportDependency
 	// WaitLeftAlone: the author's comparison leaves the object alone for some time, although its manifest changed.
 	WaitLeftAlone WaitReason = "LeftAlone"
 	// WaitExport: the object binds a value that another dependent does not export yet.
-	WaitExport WaitReason = "ExportMissing"
+	WaitExport WaitReason = result.ReportExport
 	// WaitOpenSet: the rendering asked for an export that the object has no value of now.
 	WaitOpenSet WaitReason = metav1alpha1.ReasonRenderingIncomplete
 	// WaitRepairConflict: another client repeatedly deletes the object or takes it over, and the repair is deferred.
-	WaitRepairConflict WaitReason = "Contested"
+	WaitRepairConflict WaitReason = result.ReportRepairConflict
 )
 
 // The reasons of failures that rules find.
@@ -185,13 +186,13 @@ const (
 // The reasons of failures of externals.
 const (
 	// WaitCreateUncertain: it is not known whether a create had an effect, and nothing but a person can find out.
-	WaitCreateUncertain WaitReason = metav1alpha1.ReasonCreateUncertain
+	WaitCreateUncertain WaitReason = result.ReportCreateUncertain
 	// WaitCallFailed: a call for an external failed.
 	WaitCallFailed WaitReason = "CallFailed"
 	// WaitNoHandler: no handler is registered for the kind of an external.
 	WaitNoHandler WaitReason = "NoHandler"
 	// WaitStateDamaged: the recorded state of an external was edited or lost.
-	WaitStateDamaged WaitReason = "StateDamaged"
+	WaitStateDamaged WaitReason = result.ReportStateDamaged
 )
 
 // The reasons of failed requests. WaitNamespaceMissing and WaitNamespaceTerminating are failures of creates because of

@@ -13,47 +13,20 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Adoption is the take-over of an existing object.
-type Adoption struct {
-	// UID is the UID of the object, and From says who has it.
-	UID  types.UID
-	From string
-	// Lost are the values of the object that the take-over removes or changes, sorted by path. Unknown is the reason why
-	// these values are not known; empty if they are known.
-	Lost    []LostValue
-	Unknown string
-	// Listed is set if an entry of spec.adopt permits the take-over: the entry names the object, which has no owner, or
-	// the cluster in which the component owned it.
-	// Moved is set if the component owned the object in another cluster, which an entry of spec.adopt names.
-	Listed, Moved bool
-	// Released is set if the component itself released the object before, so that no entry is needed.
-	Released bool
-	// Deleted is set if a later step deletes the object, with all its values.
-	Deleted bool
-}
-
-// LostValue is a value that a step removes or changes. Before and After are JSON; After is empty if the value is
-// removed.
-type LostValue struct {
-	Path, Before, After string
-	// Withheld is set if the values are left out, because the object is a Secret.
-	Withheld bool
-}
-
 // adoptionOf returns the adoption by an action, with the values that get lost as its dry run shows; nil if the action
 // adopts nothing.
-func adoptionOf(a plan.Action, answer asked) *Adoption {
+func adoptionOf(a plan.Action, answer asked) *result.Adoption {
 	if !a.Reason.Adopts() {
 		return nil
 	}
-	adoption := &Adoption{
+	adoption := &result.Adoption{
 		UID: a.Preconditions.UID, From: a.AdoptedFrom,
 		Listed: a.Reason == plan.ReasonListed || a.Reason == plan.ReasonMoved,
 		Moved:  a.Reason == plan.ReasonMoved, Released: a.Reason == plan.ReasonReleased,
@@ -70,13 +43,13 @@ func adoptionOf(a plan.Action, answer asked) *Adoption {
 // lostValues returns the values of an object that differ after a write, apart from those that the API server and the
 // tools keep for themselves: the status, the managed fields, marks of other tools, and the like. Values that the write
 // adds are not lost.
-func lostValues(before, after *unstructured.Unstructured) []LostValue {
-	var lost []LostValue
+func lostValues(before, after *unstructured.Unstructured) []result.LostValue {
+	var lost []result.LostValue
 	addLost(&lost, "", takeable(before), takeable(after))
-	slices.SortFunc(lost, func(a, b LostValue) int { return strings.Compare(a.Path, b.Path) })
+	slices.SortFunc(lost, func(a, b result.LostValue) int { return strings.Compare(a.Path, b.Path) })
 	if before.GroupVersionKind().GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
 		for i := range lost {
-			lost[i] = LostValue{Path: lost[i].Path, Withheld: true}
+			lost[i] = result.LostValue{Path: lost[i].Path, Withheld: true}
 		}
 	}
 	return lost
@@ -132,7 +105,7 @@ func deleteOwnerMarks(labels, annotations map[string]string) {
 
 // addLost adds the values below a path that differ. Maps, and lists of equal length, are compared by their items. A map
 // that is removed counts as an empty map.
-func addLost(lost *[]LostValue, path string, before, after any) {
+func addLost(lost *[]result.LostValue, path string, before, after any) {
 	switch was := before.(type) {
 	case map[string]any:
 		if is, ok := after.(map[string]any); ok || after == nil {
@@ -152,7 +125,7 @@ func addLost(lost *[]LostValue, path string, before, after any) {
 	if before == nil || reflect.DeepEqual(before, after) {
 		return
 	}
-	value := LostValue{Path: path, Before: jsonText(before)}
+	value := result.LostValue{Path: path, Before: jsonText(before)}
 	if after != nil {
 		value.After = jsonText(after)
 	}

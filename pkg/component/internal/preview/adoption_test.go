@@ -6,17 +6,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
+
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestLostValues(t *testing.T) {
 	for _, c := range []struct {
 		name, before, after string
-		want                []LostValue
+		want                []result.LostValue
 	}{
 		{
 			"values that are removed or changed are lost, added ones are not",
 			"{kind: ConfigMap, data: {color: red, size: '10'}}", "{kind: ConfigMap, data: {color: blue, shape: round}}",
-			[]LostValue{{Path: "data.color", Before: `"red"`, After: `"blue"`}, {Path: "data.size", Before: `"10"`}},
+			[]result.LostValue{{Path: "data.color", Before: `"red"`, After: `"blue"`}, {Path: "data.size", Before: `"10"`}},
 		},
 		{
 			"marks of other tools, managed fields and the status are not lost values",
@@ -24,7 +26,7 @@ func TestLostValues(t *testing.T) {
 				app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: web,
 				kubectl.kubernetes.io/last-applied-configuration: x, example.com/note: theirs}}, status: {a: b}}`,
 			"{kind: ConfigMap, metadata: {name: a, uid: u, resourceVersion: '2', labels: {owner: us}}}",
-			[]LostValue{
+			[]result.LostValue{
 				{Path: `metadata.annotations["example.com/note"]`, Before: `"theirs"`},
 				{Path: "metadata.labels.team", Before: `"red"`},
 			},
@@ -34,19 +36,19 @@ func TestLostValues(t *testing.T) {
 			`{kind: ConfigMap, metadata: {labels: {fairlead.io/owner-id: a}, annotations: {fairlead.io/owner-id: one, fairlead.io/digest: "1",
 				fairlead.io/order: "2"}}}`,
 			`{kind: ConfigMap, metadata: {labels: {fairlead.io/owner-id: b}, annotations: {fairlead.io/owner-id: two, fairlead.io/digest: "3"}}}`,
-			[]LostValue{{Path: `metadata.annotations["fairlead.io/order"]`, Before: `"2"`}},
+			[]result.LostValue{{Path: `metadata.annotations["fairlead.io/order"]`, Before: `"2"`}},
 		},
 		{
 			"items of lists are compared one by one, and lists of other lengths as a whole",
 			"{kind: A, spec: {a: [{b: 1}, {b: 2}], c: [1, 2]}}", "{kind: A, spec: {a: [{b: 1}, {b: 3}], c: [1]}}",
-			[]LostValue{
+			[]result.LostValue{
 				{Path: "spec.a[1].b", Before: "2", After: "3"}, {Path: "spec.c", Before: "[1,2]", After: "[1]"},
 			},
 		},
 		{
 			"values of Secrets are withheld", "{kind: Secret, apiVersion: v1, data: {password: eA==}}",
 			"{kind: Secret, apiVersion: v1, data: {}}",
-			[]LostValue{{Path: "data.password", Withheld: true}},
+			[]result.LostValue{{Path: "data.password", Withheld: true}},
 		},
 		{"an object that stays as it is loses nothing", "{kind: A, spec: {a: 1}}", "{kind: A, spec: {a: 1}}", nil},
 	} {

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -114,7 +115,7 @@ func (r *simulation) addUnasked(w plan.Waiting) {
 		texts = append(texts, fmt.Sprintf("export %s of %s", name, unbound.Exporters[i]))
 	}
 	message := fmt.Sprintf("it binds %s, and a preview does not ask outside Kubernetes", strings.Join(texts, ", "))
-	r.forecast.NotAsked = append(r.forecast.NotAsked, NotAsked{Key: w.Key, Message: message})
+	r.forecast.NotAsked = append(r.forecast.NotAsked, result.NotAsked{Key: w.Key, Message: message})
 	a := plan.Action{
 		Verb: plan.VerbCreate, Key: w.Key, Reason: plan.ReasonNew, Wave: w.Wave, Owner: r.facts.Owner, Object: o,
 	}

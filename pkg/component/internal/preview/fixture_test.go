@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -143,7 +144,7 @@ func (c *cluster) apply() {
 }
 
 // preview simulates an apply. The test fails if the simulation writes an object.
-func (c *cluster) preview() Forecast {
+func (c *cluster) preview() result.Forecast {
 	c.t.Helper()
 	return c.forecast(func() error {
 		_, err := c.simulator.Apply(c.t.Context(), c.client, c.request)
@@ -152,7 +153,7 @@ func (c *cluster) preview() Forecast {
 }
 
 // previewDelete simulates a deletion. The test fails if the simulation writes an object.
-func (c *cluster) previewDelete() Forecast {
+func (c *cluster) previewDelete() result.Forecast {
 	c.t.Helper()
 	return c.forecast(func() error {
 		_, err := c.simulator.Delete(c.t.Context(), c.client, c.request)
@@ -160,7 +161,7 @@ func (c *cluster) previewDelete() Forecast {
 	})
 }
 
-func (c *cluster) forecast(simulate func() error) Forecast {
+func (c *cluster) forecast(simulate func() error) result.Forecast {
 	c.t.Helper()
 	c.Requests()
 	if err := simulate(); err != nil {
@@ -175,7 +176,7 @@ func (c *cluster) forecast(simulate func() error) Forecast {
 }
 
 // expect compares the steps of a forecast with texts of the form "turn effect name".
-func expect(t *testing.T, f Forecast, want ...string) {
+func expect(t *testing.T, f result.Forecast, want ...string) {
 	t.Helper()
 	var steps []string
 	for _, s := range f.Steps {

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -16,7 +17,7 @@ import (
 // deletion of the component would take over, or would have to wait for. A deletion renders nothing, so a person can
 // rename an object of a phase only before the component is applied. An object that is also applied before the deletion,
 // or that is recorded, is left out.
-func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) AtDeletion {
+func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) result.AtDeletion {
 	owned := map[manifests.Key]bool{}
 	for i := range s.facts.Desired {
 		owned[s.facts.Desired[i].Key] = true
@@ -41,7 +42,7 @@ func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) AtDel
 		})
 	}
 	_ = reading.Wait()
-	var at AtDeletion
+	var at result.AtDeletion
 	for _, e := range found {
 		if e.adoption != nil {
 			at.Adoptions = append(at.Adoptions, *e.adoption)
@@ -54,7 +55,7 @@ func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) AtDel
 // existing is an object of a deletion phase that exists. It is empty if the object does not exist, or belongs to the
 // component.
 type existing struct {
-	adoption         *Step
+	adoption         *result.Step
 	conflict, unread []outcome.Waiting
 }
 
@@ -89,12 +90,12 @@ func lookAt(ctx context.Context, client *target.Client, facts plan.Facts, o *man
 }
 
 // adoptionInPhase returns the step of a deletion that adopts an object.
-func adoptionInPhase(a plan.Action, answer asked) Step {
+func adoptionInPhase(a plan.Action, answer asked) result.Step {
 	if f := answer.Failure; f != nil {
 		answer.unchecked = string(f.Reason) + ": " + f.Message
 	}
-	return Step{
-		Change: outcome.ChangeOf(a), Effect: EffectAdopt, Phase: a.Object.Settings.Phase, Unchecked: answer.unchecked,
+	return result.Step{
+		Change: outcome.ChangeOf(a), Effect: result.EffectAdopt, Phase: a.Object.Settings.Phase, Unchecked: answer.unchecked,
 		Before: answer.Before, After: answer.After, Adopts: adoptionOf(a, answer), Manifest: a.Object,
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -52,7 +53,7 @@ type simulation struct {
 	// touched are the dependents with a step or a failure in the forecast, and those whose writes are not known.
 	touched map[manifests.Key]bool
 	// adopting are the steps of adoptions whose last dry run failed, although the write may succeed later.
-	adopting map[manifests.Key]Step
+	adopting map[manifests.Key]result.Step
 	// renewed are the exports that the rendering asked for, if a value differs. The simulation then ends, because the
 	// dependents must be rendered again.
 	renewed []metav1alpha1.AskedExport
@@ -62,7 +63,7 @@ type simulation struct {
 	held    bool
 	// blockersOnly ends the simulation before the first simulated write.
 	blockersOnly bool
-	forecast     Forecast
+	forecast     result.Forecast
 }
 
 // run makes a plan and simulates its actions or the end of its waits, and repeats this until a plan has no action and
@@ -266,12 +267,12 @@ func (r *simulation) learnUnchecked(a plan.Action, phase manifests.Phase, answer
 }
 
 // enter adds a step to the forecast. The create of a recreated object is added to the existing step of its delete.
-func (r *simulation) enter(s Step) {
+func (r *simulation) enter(s result.Step) {
 	former := slices.IndexFunc(
 		r.forecast.Steps,
-		func(f Step) bool { return f.Key == s.Key && f.Effect == EffectRecreate && f.After == nil },
+		func(f result.Step) bool { return f.Key == s.Key && f.Effect == result.EffectRecreate && f.After == nil },
 	)
-	if s.Effect == EffectPurge || s.Effect == EffectDelete || s.Effect == EffectRecreate {
+	if s.Effect == result.EffectPurge || s.Effect == result.EffectDelete || s.Effect == result.EffectRecreate {
 		r.markDeleted(s.Key)
 	}
 	if former >= 0 {
@@ -322,8 +323,8 @@ func (r *simulation) dependenciesOf(a plan.Action) []string {
 	return strings.Split(list, ", ")
 }
 
-func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) Step {
-	s := Step{
+func (r *simulation) step(a plan.Action, phase manifests.Phase, answer asked) result.Step {
+	s := result.Step{
 		Change: outcome.ChangeOf(
 			a,
 		), Effect: effectOf(a), Turn: r.turn, Phase: phase, Held: r.held, Unchecked: answer.unchecked,

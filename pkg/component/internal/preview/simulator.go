@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -31,7 +32,7 @@ type Simulator struct {
 	// Published are the exports in the status of the component.
 	Published map[string]runtime.RawExtension
 	// Forecast is the result.
-	Forecast Forecast
+	Forecast result.Forecast
 	// LostPhases says why a deletion would apply no objects of deletion phases, although there are some.
 	LostPhases string
 	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
@@ -49,7 +50,7 @@ type Simulator struct {
 // Apply implements reconcile.Applier.
 func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.Request) (outcome.Outcome, error) {
 	if s.RenderOnly {
-		s.Forecast = Forecast{
+		s.Forecast = result.Forecast{
 			Desired: plan.CountObjects(r.Desired), Waiting: applier.Waiting(plan.Undefined(r.Desired, r.Managed)),
 		}
 		return outcome.Outcome{}, nil
@@ -101,7 +102,7 @@ func (s *Simulator) simulate(
 		leftOut:      map[manifests.Key]bool{},
 		conditional:  map[manifests.Key]bool{},
 		touched:      map[manifests.Key]bool{},
-		adopting:     map[manifests.Key]Step{},
+		adopting:     map[manifests.Key]result.Step{},
 		checked: func(ctx context.Context, f plan.Facts, writes []plan.Action) (applier.Validation, error) {
 			return applier.Validate(ctx, client, r.Owner, f, writes)
 		},

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -33,6 +34,19 @@ type Use struct {
 	Input bool
 	// Secret is set if the values must not be shown.
 	Secret bool
+}
+
+// Reconciler is the reconciler, of components of type T, that a source is added to.
+type Reconciler[T client.Object] struct {
+	Sources *Set
+	// Kind returns the type of the components. It is known when the sources run.
+	Kind func() schema.GroupKind
+	Use  Use
+}
+
+// Add adds a source to the reconciler; see Set.Add.
+func (r Reconciler[T]) Add(name string, source Source) (remove func(), err error) {
+	return r.Sources.Add(name, source, r.Use)
 }
 
 // registered is a source of a Set.

@@ -1,4 +1,4 @@
-package component
+package tree
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // AddObserved returns the nodes of a component together with a node for each object that the component only observes,
 // in the order of Tree. status is the status of the component. Like Tree, AddObserved reads each of these objects once,
 // and returns an error only if the context ends, or if the status cannot be parsed.
-func AddObserved(ctx context.Context, reader TreeReader, nodes []Node, status *metav1alpha1.Status) ([]Node, error) {
+func AddObserved(ctx context.Context, reader Reader, nodes []Node, status *metav1alpha1.Status) ([]Node, error) {
 	entries, err := metav1alpha1.ParseInventory(status.Observed)
 	if err != nil || len(entries) == 0 {
 		return nodes, err
@@ -23,7 +23,7 @@ func AddObserved(ctx context.Context, reader TreeReader, nodes []Node, status *m
 	ctx = logging.Context(ctx)
 	observed := make([]Node, len(entries))
 	var reads errgroup.Group
-	reads.SetLimit(treeReaders)
+	reads.SetLimit(maxReads)
 	for i, entry := range entries {
 		reads.Go(func() error {
 			observed[i] = readObserved(ctx, reader, entry)
@@ -38,7 +38,7 @@ func AddObserved(ctx context.Context, reader TreeReader, nodes []Node, status *m
 	return all, nil
 }
 
-func readObserved(ctx context.Context, reader TreeReader, entry metav1alpha1.InventoryEntry) Node {
+func readObserved(ctx context.Context, reader Reader, entry metav1alpha1.InventoryEntry) Node {
 	key := manifests.Key{Group: entry.Group, Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name}
 	node := Node{
 		Key: key, Version: entry.Version, Wave: entry.Order, Stage: manifests.StageOf(key.GroupKind(), nil), Observed: true,
@@ -46,8 +46,8 @@ func readObserved(ctx context.Context, reader TreeReader, entry metav1alpha1.Inv
 	obj := blank(entry)
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: entry.Namespace, Name: entry.Name}, obj); err != nil {
 		node.State, node.Reason, node.Message = unread(entry, err)
-		if node.Reason == NodeNotCreated {
-			node.Reason, node.Message = NodeNotFound, "it does not exist; the component only observes it"
+		if node.Reason == ReasonNotCreated {
+			node.Reason, node.Message = ReasonNotFound, "it does not exist; the component only observes it"
 		}
 		return node
 	}

@@ -1,4 +1,4 @@
-package component_test
+package eventsource_test
 
 import (
 	"context"
@@ -11,17 +11,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 // The components of this example are rendered again when a ConfigMap of another team changes.
 func ExampleRelated() {
-	settings := component.Related("settings", component.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
+	settings := eventsource.Related("settings", eventsource.RelatedOptions[*gadget.Gadget, *corev1.ConfigMap]{
 		Of: func(*gadget.Gadget) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: "platform", Name: "settings"}}
 		},
@@ -29,14 +29,14 @@ func ExampleRelated() {
 		Whole: true,
 	})
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
-	_, err := reconciler.AddEventSource(component.AsInput(settings))
+	_, err := reconciler.AddEventSource(eventsource.AsInput(settings))
 	fmt.Println(err)
 	// Output: <nil>
 }
 
 // A poll asks one service for the values of all components.
 func ExamplePolling() {
-	rates := component.Polling[*gadget.Gadget]("rates", time.Hour,
+	rates := eventsource.Polling[*gadget.Gadget]("rates", time.Hour,
 		func(context.Context) (map[client.ObjectKey]float64, error) {
 			return map[client.ObjectKey]float64{{Namespace: "shop", Name: "a"}: 1.08}, nil
 		})
@@ -45,24 +45,9 @@ func ExamplePolling() {
 	// Output: false before the start
 }
 
-// A Deployment whose manifest has the annotation ready-when: go/rolled-out is ready when it runs the version that a
-// service names for its component.
-func ExampleReconciler_WithCondition() {
-	versions := component.Inbound("version", component.InboundOptions[*gadget.Gadget, string]{})
-	options := component.Options{CacheFull: []schema.GroupKind{{Group: "apps", Kind: "Deployment"}}}
-	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, options).
-		WithCondition("rolled-out", func(g *gadget.Gadget, self *unstructured.Unstructured) (bool, string) {
-			wanted, _, known := versions.Get(g)
-			return known && self.GetLabels()["version"] == wanted, "wants version " + wanted
-		})
-	_, err := reconciler.AddEventSource(versions)
-	fmt.Println(err)
-	// Output: <nil>
-}
-
 // The interval of each component is in its spec.
 func ExamplePollingEach() {
-	versions := component.PollingEach("version", component.PollOptions[*gadget.Gadget, string]{
+	versions := eventsource.PollingEach("version", eventsource.PollOptions[*gadget.Gadget, string]{
 		Fetch: func(context.Context, *gadget.Gadget) (string, error) { return "1.2.3", nil },
 		After: func(g *gadget.Gadget, _ string) time.Duration { return g.ResyncInterval() },
 		When:  func(g *gadget.Gadget) bool { return !g.Spec.Suspend },
@@ -77,8 +62,8 @@ func ExamplePollingEach() {
 
 // A webhook receives the release of a component; calls without a valid signature are refused.
 func ExampleInbound() {
-	releases := component.Inbound("release", component.InboundOptions[*gadget.Gadget, string]{})
-	handler := releases.Handler(component.WebhookOptions{
+	releases := eventsource.Inbound("release", eventsource.InboundOptions[*gadget.Gadget, string]{})
+	handler := releases.Handler(eventsource.WebhookOptions{
 		Route: func(r *http.Request) (client.ObjectKey, bool) {
 			namespace, name, found := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 			return client.ObjectKey{Namespace: namespace, Name: name}, found
@@ -97,24 +82,24 @@ func ExampleInbound() {
 
 // The generator reads the value of an input from its request, as plain data.
 func ExampleAsInput() {
-	rates := component.Inbound("rates", component.InboundOptions[*gadget.Gadget, map[string]float64]{})
+	rates := eventsource.Inbound("rates", eventsource.InboundOptions[*gadget.Gadget, map[string]float64]{})
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
-	_, err := reconciler.AddEventSource(component.AsInput(rates))
+	_, err := reconciler.AddEventSource(eventsource.AsInput(rates))
 	fmt.Println(err)
 	// Output: <nil>
 }
 
 // The history of a component names the fields of a secret value that changed, and does not show them.
 func ExampleAsSecretInput() {
-	tokens := component.Inbound("registry", component.InboundOptions[*gadget.Gadget, map[string]string]{})
+	tokens := eventsource.Inbound("registry", eventsource.InboundOptions[*gadget.Gadget, map[string]string]{})
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
-	_, err := reconciler.AddEventSource(component.AsSecretInput(tokens))
+	_, err := reconciler.AddEventSource(eventsource.AsSecretInput(tokens))
 	fmt.Println(err)
 	// Output: <nil>
 }
 
 func ExampleForOwners() {
-	forGadgets := component.ForOwners[*corev1.ConfigMap](schema.GroupKind{Group: "gadgets.example.com", Kind: "Gadget"})
+	forGadgets := eventsource.ForOwners[*corev1.ConfigMap](schema.GroupKind{Group: "gadgets.example.com", Kind: "Gadget"})
 	fmt.Println(forGadgets(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "gadgets.example.com/v1", Kind: "Gadget", Name: "a"},
@@ -125,7 +110,7 @@ func ExampleForOwners() {
 }
 
 func ExampleForAnnotation() {
-	named := component.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets")
+	named := eventsource.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets")
 	fmt.Println(named(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Annotations: map[string]string{"example.com/gadgets": "a, other/b"},
 	}}))
@@ -133,7 +118,7 @@ func ExampleForAnnotation() {
 }
 
 func ExampleForLabels() {
-	labelled := component.ForLabels[*corev1.ConfigMap]("example.com/gadget", "example.com/gadget-namespace")
+	labelled := eventsource.ForLabels[*corev1.ConfigMap]("example.com/gadget", "example.com/gadget-namespace")
 	fmt.Println(labelled(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", Labels: map[string]string{"example.com/gadget": "a"},
 	}}))
@@ -143,7 +128,7 @@ func ExampleForLabels() {
 // A call without a value starts a pass over the component that its path names.
 func ExampleWebhookHandler() {
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
-	handler := component.WebhookHandler(component.WebhookOptions{
+	handler := eventsource.WebhookHandler(eventsource.WebhookOptions{
 		Route: func(r *http.Request) (client.ObjectKey, bool) {
 			return client.ObjectKey{Namespace: "shop", Name: strings.TrimPrefix(r.URL.Path, "/")}, true
 		},
@@ -154,7 +139,7 @@ func ExampleWebhookHandler() {
 		},
 	})
 	call := httptest.NewRequestWithContext(context.Background(), http.MethodPost, "/a", strings.NewReader("now"))
-	call.Header.Set("X-Hub-Signature-256", component.Sign([]byte("from a Secret"), []byte("now")))
+	call.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte("from a Secret"), []byte("now")))
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, call)
 	fmt.Println(answer.Code)
@@ -162,38 +147,6 @@ func ExampleWebhookHandler() {
 }
 
 func ExampleSign() {
-	fmt.Println(component.Sign([]byte("key"), []byte("body")))
+	fmt.Println(eventsource.Sign([]byte("key"), []byte("body")))
 	// Output: sha256=515aae133b435d4000956731f68ae5cf5eb85d4f0dc6a546d2bfcd3595ec1ae1
-}
-
-// A hook reads the dependents of a kind, typed.
-func ExampleAs() {
-	var hook component.Hook[*gadget.Gadget] = func(
-		ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader,
-	) error {
-		found, err := dependents.List(ctx, schema.GroupKind{Kind: "ConfigMap"})
-		if err != nil {
-			return err
-		}
-		for _, object := range found {
-			settings, err := component.As[*corev1.ConfigMap](object, nil)
-			if err != nil {
-				return err
-			}
-			fmt.Println(settings.Data["value"])
-		}
-		return nil
-	}
-	_ = hook
-
-	_, err := component.As[*corev1.ConfigMap](nil, fmt.Errorf("no such dependent"))
-	fmt.Println(err)
-	// Output: no such dependent
-}
-
-// The manager's cache drops the inventories of components that had no pass for an hour.
-func ExampleNewIdleInventory() {
-	options := component.Options{IdleInventory: component.NewIdleInventory(time.Hour)}
-	fmt.Println(options.Cache().DefaultTransform != nil)
-	// Output: true
 }

@@ -1,4 +1,4 @@
-package component
+package result
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -74,6 +74,9 @@ type DroppedField struct {
 	// Field is the path of the field.
 	Field string
 }
+
+// String returns the object and the field.
+func (d DroppedField) String() string { return d.Key.String() + ": " + d.Field }
 
 // IgnoredField is a path to fields of a dependent that are left to others.
 type IgnoredField struct {

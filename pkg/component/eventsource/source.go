@@ -1,4 +1,4 @@
-package component
+package eventsource
 
 import (
 	"context"
@@ -11,22 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 )
 
-// EventSource is what components depend on besides their dependents: Related, Polling, PollingEach and Inbound make
-// event sources. A source has a value for each component. A component is woken when its value differs, by digest, and
-// the first pass over a component waits for its first value.
+// Source is what components of type T depend on besides their dependents: Related, Polling, PollingEach and Inbound make
+// sources. A source has a value for each component. A component is woken when its value differs, by digest, and the
+// first pass over a component waits for its first value. Reconciler.AddEventSource of package component adds a source to
+// a reconciler.
 //
 // No fetch of a source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the second
 // failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is
 // fetched for it. All values are in memory, so they are fetched again after a restart.
-type EventSource[T Component] interface {
-	attach(r *Reconciler[T], use sources.Use) (remove func(), err error)
-}
-
-// AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
-// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the
-// source: its values are dropped, and its watches and fetches end.
-func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), err error) {
-	return source.attach(r, sources.Use{})
+type Source[T client.Object] interface {
+	// Attach adds the source to a reconciler. Reconciler.AddEventSource calls it; its parameter is an internal type.
+	Attach(to sources.Reconciler[T]) (remove func(), err error)
 }
 
 // AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
@@ -40,29 +35,31 @@ func (r *Reconciler[T]) AddEventSource(source EventSource[T]) (remove func(), er
 //
 // The history of a component shows values that changed, except those of a Secret and those whose name, such as
 // adminPassword, says that they are secret. Use AsSecretInput for other values that must not be shown.
-func AsInput[T Component](source EventSource[T]) EventSource[T] {
-	return asInput[T]{EventSource: source}
+func AsInput[T client.Object](source Source[T]) Source[T] {
+	return asInput[T]{Source: source}
 }
 
 // AsSecretInput is AsInput for values that must not be shown, such as a token that a service returns. The history names
 // the fields of the value that changed, and not their contents. Errors of the author's functions are shown, so they
 // must not contain values.
-func AsSecretInput[T Component](source EventSource[T]) EventSource[T] {
-	return asInput[T]{EventSource: source, secret: true}
+func AsSecretInput[T client.Object](source Source[T]) Source[T] {
+	return asInput[T]{Source: source, secret: true}
 }
 
-type asInput[T Component] struct {
-	EventSource[T]
+type asInput[T client.Object] struct {
+	Source[T]
 	// secret is set if the values must not be shown.
 	secret bool
 }
 
-func (a asInput[T]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
-	return a.EventSource.attach(r, sources.Use{Input: true, Secret: a.secret || use.Secret})
+// Attach implements Source.
+func (a asInput[T]) Attach(to sources.Reconciler[T]) (func(), error) {
+	to.Use = sources.Use{Input: true, Secret: a.secret || to.Use.Secret}
+	return a.Source.Attach(to)
 }
 
 // Values are the values of an event source that asks for them.
-type Values[T Component, V any] struct {
+type Values[T client.Object, V any] struct {
 	name   string
 	source interface {
 		sources.Source
@@ -71,8 +68,9 @@ type Values[T Component, V any] struct {
 	refresh func(types.NamespacedName)
 }
 
-func (v *Values[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
-	return r.sources.Add(v.name, v.source, use)
+// Attach implements Source.
+func (v *Values[T, V]) Attach(to sources.Reconciler[T]) (func(), error) {
+	return to.Add(v.name, v.source)
 }
 
 // Get returns the value of a component, and its age. known is false if there is no value for the component. The value
@@ -96,7 +94,7 @@ func valueOf[V any](stored any, at time.Time, known bool) (value V, age time.Dur
 // that is missing in the result has no value. That includes a component that is created after the last fetch, if the
 // service learned it later: the first pass waits for the first answer of the service only, so call Refresh if the next
 // fetch is too late. fetch has a deadline of 30 seconds, or of half the interval if that is longer.
-func Polling[T Component, V any](
+func Polling[T client.Object, V any](
 	name string, every time.Duration, fetch func(context.Context) (map[client.ObjectKey]V, error),
 ) *Values[T, V] {
 	poll := sources.NewPoll(max(every, time.Millisecond), fetchAll(fetch))
@@ -116,7 +114,7 @@ func fetchAll[V any](fetch func(context.Context) (map[client.ObjectKey]V, error)
 }
 
 // PollOptions configure a source that asks for the value of each component.
-type PollOptions[T Component, V any] struct {
+type PollOptions[T client.Object, V any] struct {
 	// Fetch returns the value for a component, which is read from the cache. It must not change the component. Required.
 	Fetch func(ctx context.Context, component T) (V, error)
 	// After returns the delay before the next fetch. Zero or less means that no further fetch is due until Refresh is
@@ -135,7 +133,7 @@ type PollOptions[T Component, V any] struct {
 // PollingEach returns an event source that asks for the value of each component. At most 16 fetches run at the same
 // time. The first fetches, after a start and of a new component, are due at once, because passes wait for them. Later
 // ones are spread evenly over the interval, with jitter.
-func PollingEach[T Component, V any](name string, o PollOptions[T, V]) *Values[T, V] {
+func PollingEach[T client.Object, V any](name string, o PollOptions[T, V]) *Values[T, V] {
 	each := sources.EachOptions{
 		Timeout: o.Timeout,
 		Fetch: func(ctx context.Context, obj client.Object) (any, error) {
@@ -173,7 +171,7 @@ func PollingEach[T Component, V any](name string, o PollOptions[T, V]) *Values[T
 	return &Values[T, V]{name: name, source: poll, refresh: poll.Refresh}
 }
 
-func componentOf[T Component](obj client.Object) (T, error) {
+func componentOf[T client.Object](obj client.Object) (T, error) {
 	component, ok := obj.(T)
 	if !ok {
 		return component, fmt.Errorf("a component has the type %T", obj)

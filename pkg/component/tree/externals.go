@@ -1,4 +1,4 @@
-package component
+package tree
 
 import (
 	"cmp"
@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	internalstatus "github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -48,7 +49,7 @@ type ExternalRecord struct {
 // component, with its apiVersion and kind, and status its status. reader reads the Secrets with the states in the
 // cluster of the component, so it needs the right to get them. Without any record the result is empty.
 func ExternalRecords(
-	ctx context.Context, reader TreeReader, obj client.Object, status *metav1alpha1.Status,
+	ctx context.Context, reader Reader, obj client.Object, status *metav1alpha1.Status,
 ) ([]ExternalRecord, error) {
 	owner, namespace := externalsOwner(obj, status)
 	if owner.Cluster == "" || owner.Reconciler == "" {
@@ -103,17 +104,17 @@ func AddExternals(nodes []Node, status *metav1alpha1.Status) []Node {
 	all := slices.Clone(nodes)
 	for i := range all {
 		n := &all[i]
-		if !n.Key.IsExternal() || n.State != NodeUnknown || n.Reason != NodeNotAsked {
+		if !n.Key.IsExternal() || n.State != result.NodeUnknown || n.Reason != ReasonNotAsked {
 			continue
 		}
 		w, waits := waiting[n.Key.String()]
 		switch {
-		case waits && w.Reason == ReportDependency && n.UID != "":
-			n.State, n.Reason, n.Message = NodeReady, w.Reason, "not updated yet: "+w.Message
+		case waits && w.Reason == result.ReportDependency && n.UID != "":
+			n.State, n.Reason, n.Message = result.NodeReady, w.Reason, "not updated yet: "+w.Message
 		case waits:
 			n.State, n.Reason, n.Message = externalState(w), w.Reason, w.Message
 		case complete && n.UID != "":
-			n.State, n.Reason, n.Message = NodeReady, "", ""
+			n.State, n.Reason, n.Message = result.NodeReady, "", ""
 		}
 	}
 	return all
@@ -137,16 +138,16 @@ func namesAllWaiting(status *metav1alpha1.Status) bool {
 }
 
 // externalState returns the state of an external that is reported as waiting.
-func externalState(w metav1alpha1.DependentReport) NodeState {
+func externalState(w metav1alpha1.DependentReport) result.NodeState {
 	switch reason := plan.WaitReason(w.Reason); {
 	case reason.IsRefusal():
-		return NodeFailed
+		return result.NodeFailed
 	case reason == plan.WaitAbsent, reason == plan.WaitDependency:
-		return NodeMissing
+		return result.NodeMissing
 	case reason == plan.WaitTerminating:
-		return NodeTerminating
+		return result.NodeTerminating
 	case reason == plan.WaitInProgress:
-		return NodeInProgress
+		return result.NodeInProgress
 	}
-	return NodeUnknown
+	return result.NodeUnknown
 }

@@ -1,4 +1,4 @@
-package component
+package tree
 
 import (
 	"context"
@@ -10,21 +10,14 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
-
-// RecordDoubt returns why the record of the dependents in a status must not be believed: another client wrote it, for
-// example an older copy. It returns an empty text if the record is believed. The hook PostRead may get such a status;
-// after that the dependents are searched, and the record is written again. For a status that was not loaded by a
-// reconciler the result is always empty.
-func RecordDoubt(status *metav1alpha1.Status) string { return components.Doubt(status) }
 
 // Inventory returns the record of the dependents of a component, from its status or from the Secrets that the status
 // names. reader reads in the cluster of the component. If some entries cannot be parsed, the result has all other
 // entries, and the error joins the parse errors.
 func Inventory(
-	ctx context.Context, reader TreeReader, status *metav1alpha1.Status,
+	ctx context.Context, reader Reader, status *metav1alpha1.Status,
 ) ([]metav1alpha1.InventoryEntry, error) {
 	if !status.HasInventoryRecord() {
 		return metav1alpha1.ParseInventory(status.Inventory)

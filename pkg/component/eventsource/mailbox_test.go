@@ -1,4 +1,4 @@
-package component_test
+package eventsource_test
 
 import (
 	"context"
@@ -12,15 +12,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
 func TestTheHandlerOfAMailboxCallsAcceptBeforeItPutsTheValue(t *testing.T) {
-	values := component.Inbound("release", component.InboundOptions[*gadget.Gadget, string]{})
+	values := eventsource.Inbound("release", eventsource.InboundOptions[*gadget.Gadget, string]{})
 	g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "a"}}
 	var stored []string
 	var failure error
-	handler := values.Handler(component.WebhookOptions{
+	handler := values.Handler(eventsource.WebhookOptions{
 		Route:  func(*http.Request) (client.ObjectKey, bool) { return client.ObjectKeyFromObject(g), true },
 		Secret: func(context.Context, client.ObjectKey) ([]byte, error) { return []byte("key"), nil },
 		Accept: func(_ context.Context, _ client.ObjectKey, body []byte) error {
@@ -49,7 +50,7 @@ func TestTheHandlerOfAMailboxCallsAcceptBeforeItPutsTheValue(t *testing.T) {
 	} {
 		failure = c.failure
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(c.body))
-		request.Header.Set("X-Hub-Signature-256", component.Sign([]byte("key"), []byte(c.body)))
+		request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte("key"), []byte(c.body)))
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, request)
 		value, _, _ := values.Get(g)

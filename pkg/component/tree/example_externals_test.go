@@ -1,4 +1,4 @@
-package component_test
+package tree_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -16,13 +18,13 @@ import (
 func ExampleAddExternals() {
 	orders := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "orders"}
 	users := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "users"}
-	unasked := func(key manifests.Key) component.Node {
-		return component.Node{Key: key, UID: "token", State: component.NodeUnknown, Reason: component.NodeNotAsked}
+	unasked := func(key manifests.Key) tree.Node {
+		return tree.Node{Key: key, UID: "token", State: result.NodeUnknown, Reason: tree.ReasonNotAsked}
 	}
-	nodes := component.AddExternals([]component.Node{unasked(orders), unasked(users)}, &metav1alpha1.Status{
+	nodes := tree.AddExternals([]tree.Node{unasked(orders), unasked(users)}, &metav1alpha1.Status{
 		Conditions: []metav1.Condition{{Type: metav1alpha1.ConditionReady, Reason: metav1alpha1.ReasonCreateUncertain}},
 		Waiting: []metav1alpha1.DependentReport{
-			{Dependent: users.String(), Reason: component.ReportCreateUncertain, Message: "the result is not known"},
+			{Dependent: users.String(), Reason: result.ReportCreateUncertain, Message: "the result is not known"},
 		},
 	})
 	for _, n := range nodes {
@@ -36,7 +38,7 @@ func ExampleAddExternals() {
 // The ids of externals are in Secrets beside the component.
 func ExampleExternalRecords() {
 	show := func(ctx context.Context, reader client.Reader, obj component.Component) error {
-		records, err := component.ExternalRecords(ctx, reader, obj, obj.GetStatus())
+		records, err := tree.ExternalRecords(ctx, reader, obj, obj.GetStatus())
 		for _, r := range records {
 			fmt.Println(r.Key, r.ID)
 		}

@@ -1,4 +1,4 @@
-package component
+package eventsource
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // InboundOptions configure a source that receives values.
-type InboundOptions[T Component, V any] struct {
+type InboundOptions[T client.Object, V any] struct {
 	// Fetch returns the values that were sent before the start, because values are in memory only. Passes wait for it.
 	// Values that arrive in the meantime are newer. Nil means that components have no values after a start. If no other
 	// system keeps the values, store each value before Put, for example with Reconciler.UpdateStatus.
@@ -22,13 +22,13 @@ type InboundOptions[T Component, V any] struct {
 }
 
 // Mailbox is an event source that receives values, from a queue, a stream or a webhook.
-type Mailbox[T Component, V any] struct {
+type Mailbox[T client.Object, V any] struct {
 	name    string
 	mailbox *sources.Mailbox
 }
 
 // Inbound returns an event source that receives values. Without InboundOptions.Fetch, passes do not wait for a value.
-func Inbound[T Component, V any](name string, o InboundOptions[T, V]) *Mailbox[T, V] {
+func Inbound[T client.Object, V any](name string, o InboundOptions[T, V]) *Mailbox[T, V] {
 	options := sources.MailboxOptions{Expire: o.Expire}
 	if o.Fetch != nil {
 		options.Fetch = fetchAll(o.Fetch)
@@ -36,8 +36,9 @@ func Inbound[T Component, V any](name string, o InboundOptions[T, V]) *Mailbox[T
 	return &Mailbox[T, V]{name: name, mailbox: sources.NewMailbox(options)}
 }
 
-func (m *Mailbox[T, V]) attach(r *Reconciler[T], use sources.Use) (func(), error) {
-	return r.sources.Add(m.name, m.mailbox, use)
+// Attach implements Source.
+func (m *Mailbox[T, V]) Attach(to sources.Reconciler[T]) (func(), error) {
+	return to.Add(m.name, m.mailbox)
 }
 
 // Put stores a value for a component, and wakes the component if the value differs from the last one. Put may be called
@@ -95,7 +96,7 @@ type WebhookOptions struct {
 // component and compare the names in Accept.
 //
 // A call that could not be handled because of a temporary error is answered with status 503 and the header Retry-After.
-// Temporary errors are those that RetryAfter returns, time-outs, network errors, and the errors of an API server that
+// Temporary errors are those that component.RetryAfter returns, time-outs, network errors, and the errors of an API server that
 // is overloaded or unreachable, or that reports a conflict. A refused caller learns neither the cause, nor if the
 // component exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the number of
 // connections.

@@ -1,4 +1,4 @@
-package component
+package eventsource
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 
 // RelatedOptions configure a source of related objects. One of Of and For is enough: the other direction is indexed. If
 // both are nil, an object is for the components that its owner references name.
-type RelatedOptions[T Component, S client.Object] struct {
+type RelatedOptions[T client.Object, S client.Object] struct {
 	// Of returns the objects that a component is related to. They need not exist. Of is called at the begin of each pass.
 	// If the spec of a component chooses the names, Of must restrict them, because the objects are read with the rights of
 	// the operator, and not of the component.
@@ -77,18 +77,18 @@ type RelatedOptions[T Component, S client.Object] struct {
 }
 
 // Relation is an event source of related objects.
-type Relation[T Component, S client.Object] struct {
+type Relation[T client.Object, S client.Object] struct {
 	name string
-	// reconciler is the reconciler that the source was added to.
-	reconciler *Reconciler[T]
-	related    *sources.Related
+	// kind returns the type of the components of the reconciler that the source was added to.
+	kind    func() schema.GroupKind
+	related *sources.Related
 }
 
 // Related returns an event source of objects that components are related to, such as a ConfigMap of another team. The
 // objects are watched, and read, as the operator, or as the user of a kubeconfig. All components share a watch.
 //
 // If S is *metav1.PartialObjectMetadata, only metadata is watched and returned.
-func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) *Relation[T, S] {
+func Related[T client.Object, S client.Object](name string, o RelatedOptions[T, S]) *Relation[T, S] {
 	r := &Relation[T, S]{name: name}
 	_, metadataOnly := any(*new(S)).(*metav1.PartialObjectMetadata)
 	options := sources.RelatedOptions{
@@ -105,7 +105,7 @@ func Related[T Component, S client.Object](name string, o RelatedOptions[T, S]) 
 		options.Of = func(obj client.Object) []client.ObjectKey { return withType(obj, o.Of) }
 	}
 	if o.Of == nil && o.For == nil && !o.All {
-		o.For = func(object S) []client.ObjectKey { return ForOwners[S](r.reconciler.gvk.GroupKind())(object) }
+		o.For = func(object S) []client.ObjectKey { return ForOwners[S](r.kind())(object) }
 	}
 	if o.For != nil {
 		options.For = func(obj client.Object) []client.ObjectKey { return withType(obj, o.For) }
@@ -168,9 +168,10 @@ func newObject[S client.Object]() client.Object {
 	return object
 }
 
-func (r *Relation[T, S]) attach(to *Reconciler[T], use sources.Use) (func(), error) {
-	r.reconciler = to
-	return to.sources.Add(r.name, r.related, use)
+// Attach implements Source.
+func (r *Relation[T, S]) Attach(to sources.Reconciler[T]) (func(), error) {
+	r.kind = to.Kind
+	return to.Add(r.name, r.related)
 }
 
 // Get returns the existing objects that are related to a component, sorted by namespace and name. They are never older
