@@ -23,7 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Preview computes the writes that a reconciler would make for a component. Preview runs the reconciler's own passes,
@@ -181,8 +180,7 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 	if err != nil {
 		return nil, nil, err
 	}
-	store, owners, _ := r.newStore(reader, reader, func(manifests.Owner) {})
-	built, err := r.build(ctx, local, p.Scheme, store, owners, fetcher)
+	built, err := r.build(ctx, local, p.Scheme, r.newStores(reader, reader), fetcher)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,27 +192,23 @@ func (p Preview[T]) open(ctx context.Context, component T) (*reconcile.Pass, *pr
 		}
 	}, nil)
 	simulator := &preview.Simulator{Applier: built.applier, Wakes: wakes}
+	return &r.newRunner(built, p.ports(r, built, simulator)).Pass, simulator, nil
+}
+
+// ports returns the ports of a preview: they read instead of watching, and record nothing.
+func (p Preview[T]) ports(r *Reconciler[T], built parts, simulator *preview.Simulator) reconcile.Ports {
 	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents, Credentials: p.Credentials}
-	return &reconcile.Pass{
-		Ports: reconcile.Ports{
-			Owners:    preview.Owners{Owners: owners},
-			Inputs:    inputs,
-			Inventory: preview.Inventory{ComponentRecord: built.recorded, Simulator: simulator},
-			Rendering: built.rendering,
-			Applier:   simulator,
-			Targets: preview.Targets{
-				Local:                 built.local,
-				User:                  p.User,
-				DefaultServiceAccount: r.options.DefaultServiceAccount,
-				Inputs:                inputs,
-				Clock:                 clock.RealClock{},
-				Connect:               r.connect,
-			},
+	return reconcile.Ports{
+		Owners: preview.Owners{Owners: built.owners},
+		Targets: preview.Targets{
+			Local: built.local, User: p.User, DefaultServiceAccount: r.options.DefaultServiceAccount, Inputs: inputs,
+			Clock: clock.RealClock{}, Connect: r.connect,
 		},
-		Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(), Events: sources.Fixed(p.Inputs),
-		Metrics: built.metrics, Clock: clock.RealClock{},
-		Wake: r.triggers.wake, Tell: func(components.Object, status.Event) {},
-	}, simulator, nil
+		Inputs:    inputs,
+		Inventory: preview.Inventory{ComponentRecord: r.record(built, nil), Simulator: simulator},
+		Rendering: built.rendering, Applier: simulator,
+		Events: sources.Fixed(p.Inputs), Tell: func(components.Object, status.Event) {},
+	}
 }
 
 // fetch fetches the source of the component, if it has a source outside the cluster.

@@ -43,6 +43,8 @@ type Reconciler[T Component] struct {
 	recorder   events.EventRecorder
 	memories   *reconcile.Memories
 	triggers   triggers
+	// forgetters drop what the process keeps of a component.
+	forgetters reconcile.Forgetters
 	// sources are the event sources.
 	sources *sources.Set
 	// quotas are the quotas of namespaces; nil if the author sets none.
@@ -57,9 +59,12 @@ type Reconciler[T Component] struct {
 // unique in the cluster, such as mycomponent-operator.mydomain.io: it is the field owner of all writes, and the prefix
 // of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
-	return &Reconciler[T]{
+	r := &Reconciler[T]{
 		name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}, sources: &sources.Set{},
 	}
+	r.forgetters.OfComponent(r.memories.Forget)
+	r.forgetters.OfComponent(r.sources.Forget)
+	return r
 }
 
 // Finalizer returns the finalizer that the reconciler adds to components. The finalizer is removed when the dependents

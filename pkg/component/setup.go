@@ -32,7 +32,6 @@ import (
 	enginereconcile "github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Annotations of a component. The name of the reconciler is their prefix, as in <reconciler>/suspend-reason. These
@@ -112,13 +111,13 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 func (r *Reconciler[T]) buildController(
 	mgr ctrl.Manager, prototype T, extend func(*builder.Builder) *builder.Builder,
 ) error {
-	var stop func(manifests.Owner)
 	started := make(chan *enginereconcile.Externals, 1)
-	store, owners, passes := r.newStore(mgr.GetClient(), mgr.GetAPIReader(), func(o manifests.Owner) { stop(o) })
-	r.components, r.quotas = store, r.newQuotas(store)
+	stores := r.newStores(mgr.GetClient(), mgr.GetAPIReader())
+	r.components, r.quotas = stores.store, r.newQuotas(stores.store)
+	r.forgetters.OfComponent(r.quotas.Release)
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		ctx = logging.Into(ctx, mgr.GetLogger())
-		if err := passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
+		if err := stores.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
 			return err
 		}
 		local, err := r.connect(ctx, mgr.GetConfig())
@@ -126,7 +125,7 @@ func (r *Reconciler[T]) buildController(
 			return err
 		}
 		local.Operator = target.OperatorOf(mgr.GetConfig())
-		p, err := r.build(ctx, local, mgr.GetScheme(), store, owners, r.options.Fetcher)
+		p, err := r.build(ctx, local, mgr.GetScheme(), stores, r.options.Fetcher)
 		if err != nil {
 			return err
 		}
@@ -137,11 +136,9 @@ func (r *Reconciler[T]) buildController(
 			return err
 		}
 		p.metrics.ExportMemory(ctx, p.budget)
-		r.runner = r.newRunner(ctx, p, store, owners, passes, mgr.GetConfig())
-		r.runner.Quotas = r.quotas
-		stop = r.runner.StopServing
+		r.runner = r.newRunner(p, r.newPorts(ctx, p, mgr.GetConfig().UserAgent))
 		started <- r.runner.Externals
-		collected := collectedComponents{store: store, owners: owners, memories: r.memories, wake: r.triggers.wake}
+		collected := collectedComponents{stores: stores, memories: r.memories, wake: r.triggers.wake}
 		go r.newCollector(p, collected).Run(ctx)
 		guards := applier.GuardCollector{
 			Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
@@ -150,11 +147,11 @@ func (r *Reconciler[T]) buildController(
 		go guards.Run(ctx)
 		r.local.Store(p.local)
 		go r.options.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
-		r.sources.Start(ctx, r.sourceHost(store, p.local))
+		r.sources.Start(ctx, r.sourceHost(p))
 		context.AfterFunc(ctx, r.options.engine().monitor(r.name).ExportSources(r.sources))
 		r.triggers.start(
 			func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
-			func(name types.NamespacedName) { r.runner.Externals.Demand(owners.Known(name)) })
+			func(name types.NamespacedName) { r.runner.Externals.Demand(stores.owners.Known(name)) })
 		return nil
 	}
 	// The calls for externals that are under way when the manager stops are completed, and their results recorded.
@@ -205,7 +202,7 @@ func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *re
 		namespaces = r.options.WatchNamespaces
 	}
 	return &records.Collector{
-		Store: p.recorded.Secrets, Namespaces: namespaces, Started: p.local.Started,
+		Store: p.secrets, Namespaces: namespaces, Started: p.local.Started,
 		Components: collected,
 	}
 }

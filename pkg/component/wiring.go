@@ -36,33 +36,39 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parts are the objects that a reconciler and a preview are built from.
-type parts struct {
-	local     *target.Connection
-	applier   *applier.Applier
-	inputs    *input.Reader
-	rendering *rendering.Renderer
-	recorded  reconcile.ComponentRecord
-	metrics   *telemetry.PassMetrics
-	budget    *budget.Budget
+// stores read and write the components of a reconciler.
+type stores struct {
+	store  *components.Store
+	owners *components.Owners
+	passes *components.Passes
 }
 
-// newStore returns the store that reads and writes components. c reads from a cache, and reader reads from the API
-// server. The store calls ownerChanged when the owner id of a component changes, so that the watches for the former
-// owner id end.
-func (r *Reconciler[T]) newStore(
-	c client.Client, reader client.Reader, ownerChanged func(manifests.Owner),
-) (*components.Store, *components.Owners, *components.Passes) {
+// newStores returns what reads and writes components. c reads from a cache, and reader reads from the API server.
+func (r *Reconciler[T]) newStores(c client.Client, reader client.Reader) stores {
 	options := components.Options{
 		Name: r.name, Finalizers: r.options.finalizers(r.name), FieldOwners: r.options.fieldOwners(r.name), GVK: r.gvk,
 		New:    func() (components.Object, error) { return newObject[T]() },
 		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(),
 		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
-		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: ownerChanged,
+		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: r.forgetters.ForgetOwner,
 	}
 	options.Idle.Serve(options.FieldOwners)
 	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
-	return components.NewStore(options, owners, passes), owners, passes
+	return stores{store: components.NewStore(options, owners, passes), owners: owners, passes: passes}
+}
+
+// parts are the objects that the ports and the runner of a reconciler, or of a preview, are built from.
+type parts struct {
+	stores
+	local       *target.Connection
+	applier     *applier.Applier
+	inputs      *input.Reader
+	rendering   *rendering.Renderer
+	secrets     *records.Store
+	inventories *inventory.Store
+	metrics     *telemetry.PassMetrics
+	budget      *budget.Budget
+	turns       *target.Turns
 }
 
 // connect connects to the cluster of the components. The watches of the connection end with ctx.
@@ -70,16 +76,17 @@ func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*targ
 	return r.options.engine().connect(ctx, r.name, config)
 }
 
-// build builds the parts for the components in a cluster.
+// build builds the parts for the components in a cluster. fetcher fetches their sources; it may be nil.
 func (r *Reconciler[T]) build(
-	ctx context.Context, local *target.Connection, scheme *runtime.Scheme,
-	store *components.Store, owners *components.Owners, fetcher Fetcher,
+	ctx context.Context, local *target.Connection, scheme *runtime.Scheme, s stores, fetcher Fetcher,
 ) (parts, error) {
 	now := clock.RealClock{}
 	made, err := r.options.engine().newApplier(r.name)
 	if err != nil {
 		return parts{}, err
 	}
+	r.forgetters.OfOwner(made.Forget)
+	store, owners := s.store, s.owners
 	secrets := records.NewStore(records.Options{
 		Reconciler: r.name, Namespace: r.options.RecordNamespace,
 		Dynamic: local.Own().Dynamic, Metadata: local.Own().Metadata,
@@ -93,30 +100,45 @@ func (r *Reconciler[T]) build(
 	}
 	passMetrics := telemetry.NewPassMetrics(
 		r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics)
+	r.forgetters.OfComponent(passMetrics.Forget)
+	references := observe.NewReferences(ctx, local.Own().Metadata, r.name)
+	r.forgetters.OfComponent(func(name types.NamespacedName) { references.Release(name.String()) })
+	renderer := rendering.New(rendering.Options{
+		Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
+		CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
+		Adoption:   r.options.Policies.Adoption,
+		Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
+	})
+	r.forgetters.OfComponent(renderer.ForgetSource)
+	// The objects of a rendering have the owner id in their labels.
+	r.forgetters.OfOwner(func(owner manifests.Owner) {
+		renderer.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
+	})
+	r.forgetters.OfOwner(local.Release)
+	r.forgetters.OfOwner(func(owner manifests.Owner) {
+		lookup.Unfollow(local, lookup.Owner{Reconciler: owner.Reconciler, ID: owner.ID()})
+	})
 	return parts{
-		local: local, applier: made,
+		stores: s, local: local, applier: made, rendering: renderer, secrets: secrets,
 		inputs: &input.Reader{
-			References: observe.NewReferences(ctx, local.Own().Metadata, r.name), CanFetch: fetcher != nil,
+			References: references, CanFetch: fetcher != nil,
 			GeneratorVersion: input.GeneratorVersion(r.generator), Wake: r.triggers.wake,
 			Type: r.gvk.GroupKind(), ReferencesOf: referencesIn(store),
 		},
-		rendering: rendering.New(rendering.Options{
-			Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
-			CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
-			Adoption:   r.options.Policies.Adoption,
-			Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
+		inventories: inventory.NewStore(inventory.Options{
+			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory,
+			Components: store, Owners: owners, Records: secrets, Memories: r.memories.Inventories(),
 		}),
-		recorded: reconcile.ComponentRecord{
-			Inventories: inventory.NewStore(inventory.Options{
-				Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory,
-				Components: store, Owners: owners, Records: secrets, Memories: r.memories.Inventories(),
-			}),
-			Secrets: secrets, Components: store, Owners: owners, Memories: r.memories,
-			DeletePolicy: made.DefaultDeletePolicy(),
-		},
-		metrics: passMetrics,
-		budget:  memory,
+		metrics: passMetrics, budget: memory, turns: remoteTurns(r.options.MaxConcurrentReconciles, r.triggers.wake),
 	}, nil
+}
+
+// record returns the records of the components. outside are their externals; nil if they have none.
+func (r *Reconciler[T]) record(p parts, outside *reconcile.Externals) reconcile.ComponentRecord {
+	return reconcile.ComponentRecord{
+		Inventories: p.inventories, Secrets: p.secrets, Components: p.store, Owners: p.owners, Memories: r.memories,
+		DeletePolicy: p.applier.DefaultDeletePolicy(), Externals: outside,
+	}
 }
 
 // referencesIn returns a function that returns the references of a component of a store.
@@ -135,16 +157,11 @@ func referencesIn(
 	}
 }
 
-// newRunner returns the Runner that makes the passes of a controller.
-func (r *Reconciler[T]) newRunner(
-	ctx context.Context, p parts, store *components.Store, owners *components.Owners, passes *components.Passes,
-	config *rest.Config,
-) *reconcile.Runner {
-	limit := schedule.Limit{Limiter: r.options.Limiter}
-	turns := remoteTurns(r.options.MaxConcurrentReconciles, r.triggers.wake)
+// newPorts returns the ports of the passes of a controller. userAgent is sent to other clusters.
+func (r *Reconciler[T]) newPorts(ctx context.Context, p parts, userAgent string) reconcile.Ports {
 	targets := &target.Resolver{
 		Local: p.local, References: p.inputs.References, DefaultServiceAccount: r.options.DefaultServiceAccount,
-		Turns: turns, Wake: r.triggers.wake,
+		Turns: p.turns, Wake: r.triggers.wake,
 		Remotes: target.NewRemotes(ctx, clock.RealClock{}, func(
 			ctx context.Context, kubeconfig []byte,
 		) (*target.Connection, error) {
@@ -152,51 +169,51 @@ func (r *Reconciler[T]) newRunner(
 			if err != nil {
 				return nil, err
 			}
-			remote.UserAgent = config.UserAgent
+			remote.UserAgent = userAgent
 			return r.connect(ctx, remote)
 		}),
 	}
-	outside := r.newExternals(ctx, p, store)
-	p.recorded.Externals = outside
+	outside := r.newExternals(ctx, p)
+	r.forgetters.OfOwner(outside.Forget)
+	r.forgetters.OfOwner(targets.Release)
+	record := r.record(p, outside)
+	return reconcile.Ports{
+		Owners: p.owners, Targets: targets, Inputs: p.inputs, Inventory: record, Rendering: p.rendering, Applier: p.applier,
+		Events: r.sources, Tell: r.tell,
+		Store: p.store, Records: record, InFlight: p.passes, Quotas: r.quotas, Externals: outside, Causes: causes.Events{},
+	}
+}
+
+// newRunner returns the Runner that makes passes with the given ports.
+func (r *Reconciler[T]) newRunner(p parts, ports reconcile.Ports) *reconcile.Runner {
+	limit := schedule.Limit{Limiter: r.options.Limiter}
+	r.forgetters.OfComponent(limit.Forget)
 	var tellDependent func(components.Object, status.DependentEvent)
 	if r.options.DependentEvents {
 		tellDependent = r.tellDependent
 	}
 	return &reconcile.Runner{
 		Pass: reconcile.Pass{
-			Ports: reconcile.Ports{
-				Causes: causes.Events{},
-				Owners: owners, Targets: targets, Inputs: p.inputs, Inventory: p.recorded, Rendering: p.rendering,
-				Applier: p.applier,
-			},
-			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(), Store: store, InFlight: passes,
-			Externals: outside, Events: r.sources,
-			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake, Tell: r.tell,
+			Ports: ports, Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(),
+			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake,
 		},
-		Turns: turns, Budget: p.budget, Sources: p.rendering, Records: p.recorded, Memories: r.memories, Kind: r.gvk.Kind,
-		MinInterval: r.options.MinInterval, Limiter: limit, TellDependent: tellDependent,
-		Forgotten: func(name types.NamespacedName) {
-			limit.Forget(name)
-			p.inputs.References.Release(name.String())
-			p.rendering.ForgetSource(name)
-			r.sources.Forget(name)
-		},
-		StopServing: func(owner manifests.Owner) { stopServing(p, targets, outside, owner) },
+		Turns: p.turns, Budget: p.budget, Sources: p.rendering, Memories: r.memories, Kind: r.gvk.Kind,
+		MinInterval: r.options.MinInterval, Limiter: limit, TellDependent: tellDependent, Forgetters: &r.forgetters,
 	}
 }
 
 // newExternals returns the dependents outside Kubernetes of all components, nil if the reconciler has no handlers.
-func (r *Reconciler[T]) newExternals(ctx context.Context, p parts, store *components.Store) *reconcile.Externals {
+func (r *Reconciler[T]) newExternals(ctx context.Context, p parts) *reconcile.Externals {
 	if len(r.options.Externals) == 0 && r.options.ExternalsOf == nil {
 		return nil
 	}
-	states := &externalstate.Store{Records: p.recorded.Secrets}
+	states := &externalstate.Store{Records: p.secrets}
 	monitor := r.options.engine().monitor(r.name)
 	manager := externals.New(ctx, externals.Options{
-		Reconciler: r.name, View: p.local.View(), States: states, Credentials: p.recorded.Secrets.Finalizers,
+		Reconciler: r.name, View: p.local.View(), States: states, Credentials: p.secrets.Finalizers,
 		Clock: clock.RealClock{}, Wake: r.triggers.wake, Monitor: monitor,
 		Tell: func(name types.NamespacedName, reason, message string) {
-			if obj, err := store.Load(ctx, name); err == nil {
+			if obj, err := p.store.Load(ctx, name); err == nil {
 				r.tell(obj, status.Event{Type: corev1.EventTypeNormal, Reason: reason, Note: message})
 			}
 		},
@@ -206,15 +223,15 @@ func (r *Reconciler[T]) newExternals(ctx context.Context, p parts, store *compon
 }
 
 // sourceHost returns what event sources need of the reconciler.
-func (r *Reconciler[T]) sourceHost(store *components.Store, local *target.Connection) sources.Host {
+func (r *Reconciler[T]) sourceHost(p parts) sources.Host {
 	return sources.Host{
 		Counter: r.options.engine().monitor(r.name).CountSource,
-		Wake:    r.triggers.wake, Home: sources.ClusterOf(local), Namespaces: local.ComponentNamespaces(),
+		Wake:    r.triggers.wake, Home: sources.ClusterOf(p.local), Namespaces: p.local.ComponentNamespaces(),
 		Load: func(ctx context.Context, name types.NamespacedName) (client.Object, error) {
-			return store.LoadSpec(ctx, name)
+			return p.store.LoadSpec(ctx, name)
 		},
 		List: func(ctx context.Context) ([]client.Object, error) {
-			cached, err := store.ListCached(ctx)
+			cached, err := p.store.ListCached(ctx)
 			objects := make([]client.Object, 0, len(cached))
 			for _, c := range cached {
 				objects = append(objects, c)
@@ -228,17 +245,6 @@ func (r *Reconciler[T]) sourceHost(store *components.Store, local *target.Connec
 // each namespace. So clusters that do not respond never occupy all workers. wake starts a pass over a component.
 func remoteTurns(workers int, wake func(types.NamespacedName)) *target.Turns {
 	return target.NewTurns(max(1, workers/2), max(1, workers/4), wake)
-}
-
-// stopServing ends the watches for the dependents of an owner, and drops the cached rendering, whose objects have the
-// owner id in their labels.
-func stopServing(p parts, targets *target.Resolver, outside *reconcile.Externals, owner manifests.Owner) {
-	outside.Forget(owner)
-	p.rendering.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
-	p.local.Release(owner)
-	p.applier.Forget(owner)
-	lookup.Unfollow(p.local, lookup.Owner{Reconciler: owner.Reconciler, ID: owner.ID()})
-	targets.Release(owner)
 }
 
 // checkWatchScope returns an error if the components are cluster-scoped and the watch scope is WatchScopeNamespaces.
@@ -257,8 +263,7 @@ func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 // collectedComponents implements records.Components and applier.GuardOwners for the garbage collection of Secrets and
 // guards.
 type collectedComponents struct {
-	store    *components.Store
-	owners   *components.Owners
+	stores
 	memories *reconcile.Memories
 	wake     func(types.NamespacedName)
 }

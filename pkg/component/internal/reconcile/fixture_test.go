@@ -148,23 +148,24 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 		Pass: Pass{
 			Ports: Ports{
 				Owners: fakeOwners{w}, Targets: fakeTargets{w}, Inputs: fakeInputs{w}, Inventory: fakeInventory{w},
-				Rendering: fakeRendering{w}, Applier: fakeApplier{w},
+				Rendering: fakeRendering{w}, Applier: fakeApplier{w}, Records: fakeRecords{w},
+				Events: sources.Fixed(nil), InFlight: passes,
+				Store: components.NewStore(options, components.NewOwners(options), passes),
+				Tell: func(_ components.Object, e status.Event) {
+					if e.Type != "" {
+						w.events = append(w.events, e)
+					}
+				},
 			},
 			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Author: fakeAuthor{w},
-			Events: sources.Fixed(nil), InFlight: passes,
-			Store:   components.NewStore(options, components.NewOwners(options), passes),
 			Metrics: telemetry.NewPassMetrics(reconciler, tracing.New(nil, reconciler), true), Clock: w.clock,
 			Wake: func(name types.NamespacedName) { w.woken = append(w.woken, name) },
-			Tell: func(_ components.Object, e status.Event) {
-				if e.Type != "" {
-					w.events = append(w.events, e)
-				}
-			},
 		},
-		Sources: fakeSources{w}, Records: fakeRecords{w}, Memories: memories, Kind: "Part",
-		Forgotten:   func(name types.NamespacedName) { w.forgotten = append(w.forgotten, name) },
-		StopServing: func(o manifests.Owner) { w.stopped = append(w.stopped, o) },
+		Sources: fakeSources{w}, Memories: memories, Kind: "Part", Forgetters: &Forgetters{},
 	}
+	w.Forgetters.OfComponent(memories.Forget)
+	w.Forgetters.OfComponent(func(name types.NamespacedName) { w.forgotten = append(w.forgotten, name) })
+	w.Forgetters.OfOwner(func(o manifests.Owner) { w.stopped = append(w.stopped, o) })
 	return w
 }
 

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -9,9 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -39,25 +37,22 @@ func withinLimit(t *testing.T, what string, do func()) {
 	}
 }
 
-// StopServing takes a lock that another goroutine may hold for a long time, for example while it connects to a cluster.
+// A forgetter takes a lock that another goroutine may hold for a long time, for example while it connects to a cluster.
 func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	gone, other := types.NamespacedName{Name: "gone"}, types.NamespacedName{Name: "other"}
 	var serving sync.Mutex
 	var stopped, released []string
 	r := Runner{
-		Pass: Pass{
-			Events:  sources.Fixed(nil),
-			Ports:   Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}},
-			Metrics: telemetry.NewPassMetrics("forget.example.com", tracing.Tracer{}, false),
-		},
-		Memories:  &Memories{},
-		Forgotten: func(name types.NamespacedName) { released = append(released, name.Name) },
-		StopServing: func(owner manifests.Owner) {
-			serving.Lock()
-			defer serving.Unlock()
-			stopped = append(stopped, owner.Name)
-		},
+		Pass:     Pass{Ports: Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}}},
+		Memories: &Memories{}, Forgetters: &Forgetters{},
 	}
+	r.Forgetters.OfComponent(r.Memories.Forget)
+	r.Forgetters.OfOwner(func(owner manifests.Owner) {
+		serving.Lock()
+		defer serving.Unlock()
+		stopped = append(stopped, owner.Name)
+	})
+	r.Forgetters.OfComponent(func(name types.NamespacedName) { released = append(released, name.Name) })
 	r.Memories.Of(gone).prepared = "u1"
 	kept := r.Memories.Of(other)
 
@@ -77,9 +72,21 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 			t.Error("the memory of another component was dropped")
 		}
 	})
+	withinLimit(t, "a cache that is built meanwhile", func() { r.Forgetters.OfOwner(func(manifests.Owner) {}) })
 	serving.Unlock()
 	<-forgotten
 	if len(stopped) != 1 || stopped[0] != "gone" || len(released) != 1 || released[0] != "gone" {
 		t.Errorf("the runner stopped serving %v and released %v, want both for gone", stopped, released)
+	}
+}
+
+func TestAnotherOwnerIDForgetsOnlyWhatIsKeptForTheFormerOne(t *testing.T) {
+	var f Forgetters
+	var forgotten []string
+	f.OfComponent(func(name types.NamespacedName) { forgotten = append(forgotten, "component "+name.Name) })
+	f.OfOwner(func(owner manifests.Owner) { forgotten = append(forgotten, "owner "+owner.Name) })
+	f.ForgetOwner(manifests.Owner{Name: "web"})
+	if want := []string{"owner web"}; !slices.Equal(forgotten, want) {
+		t.Errorf("a changed owner id forgets %q, want %q", forgotten, want)
 	}
 }

@@ -33,21 +33,10 @@ type Pass struct {
 	// Finalizers are the finalizers of the reconciler.
 	Finalizers components.Finalizers
 	Author     Author
-	// Store writes components; nil in a preview.
-	Store *components.Store
-	// Events has the values of event sources.
-	Events EventSources
-	// InFlight holds the running passes, so that a change of a component can interrupt its pass; nil in a preview.
-	InFlight *components.Passes
-	// Quotas bounds the dependents of a namespace; nil if there are no quotas.
-	Quotas *Quotas
-	// Externals has the dependents outside Kubernetes; nil in a preview.
-	Externals *Externals
-	Metrics   *telemetry.PassMetrics
-	Clock     clock.PassiveClock
-	// Wake starts a pass over a component, and Tell creates an event about it.
+	Metrics    *telemetry.PassMetrics
+	Clock      clock.PassiveClock
+	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
-	Tell func(obj components.Object, e status.Event)
 }
 
 // Apply renders the dependents of a component and applies them, as far as possible without waiting. The steps before

@@ -26,6 +26,20 @@ type Ports struct {
 	Inventory Inventory
 	Rendering Rendering
 	Applier   Applier
+	// Events has the values of event sources.
+	Events EventSources
+	// Tell creates an event about a component.
+	Tell func(obj components.Object, e status.Event)
+
+	// Store writes components, Records deletes their records, and InFlight holds the running passes, so that a change of
+	// a component can interrupt its pass. They are nil in a preview.
+	Store    *components.Store
+	Records  Records
+	InFlight *components.Passes
+	// Quotas bounds the dependents of a namespace; nil if there are no quotas, and in a preview.
+	Quotas *Quotas
+	// Externals has the dependents outside Kubernetes; nil in a preview.
+	Externals *Externals
 	// Causes is nil in a preview.
 	Causes Causes
 }

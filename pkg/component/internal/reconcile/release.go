@@ -74,12 +74,7 @@ func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory
 
 // forget drops the state in memory of a component that does not exist any more, and ends the watches for the component.
 func (r *Runner) forget(name types.NamespacedName) {
-	owner := r.Owners.Known(name)
-	r.Memories.Forget(name)
-	r.Metrics.Forget(name)
-	r.Quotas.Release(name)
-	r.Forgotten(name)
-	r.StopServing(owner)
+	r.Forgetters.Forget(name, r.Owners.Known(name))
 }
 
 // settleQuota tells the quotas the number of dependents after a pass that left nothing to do.

@@ -46,8 +46,7 @@ const (
 type Runner struct {
 	Pass
 	// Turns are the slots for passes over components with a kubeconfig. Targets takes them. nil means no limit.
-	Turns   *target.Turns
-	Records Records
+	Turns *target.Turns
 	// Budget bounds the memory of all passes; nil is no bound.
 	Budget *budget.Budget
 	// Sources has the fetched sources of components.
@@ -62,10 +61,8 @@ type Runner struct {
 	Limiter schedule.Limit
 	// TellDependent creates an event about a dependent of a component; nil if dependents get no events.
 	TellDependent func(obj components.Object, e status.DependentEvent)
-	// Forgotten is called for a component that does not exist any more, before StopServing.
-	Forgotten func(types.NamespacedName)
-	// StopServing ends the watches for the dependents of an owner, and drops the cached rendering of the owner.
-	StopServing func(manifests.Owner)
+	// Forgetters drop what the process keeps of a component that does not exist any more.
+	Forgetters *Forgetters
 }
 
 // Records deletes the Secrets in which parts of the state of a component are recorded, and removes finalizers from
