@@ -1,6 +1,7 @@
 package externalstate
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -117,4 +118,109 @@ func (r *Record) put(s *secret) *Record {
 	put := &Record{owner: r.owner, namespace: r.namespace, secrets: append(others, s)}
 	slices.SortFunc(put.secrets, func(a, b *secret) int { return a.number - b.number })
 	return put
+}
+
+const (
+	// maxSecret is the maximum size of the JSON of a Secret, and metadataBytes the part of it for metadata without the
+	// managed fields of values.
+	maxSecret     = 512 << 10
+	metadataBytes = 12 << 10
+	// maxKeys is the maximum number of keys in a Secret. Fewer of the smallest states fill a Secret.
+	maxKeys = 2000
+	// maxSecrets is the maximum number of the Secrets of a component. No Secret with a higher number is written or read.
+	maxSecrets = 128
+)
+
+// secret is a Secret with states. It never changes.
+type secret struct {
+	number int
+	// uid and version are empty if the Secret does not exist.
+	uid, version string
+	finalizers   []string
+	isDeleted    bool
+	// writes is the number of the writes of the Secret.
+	writes int64
+	// cause is the reason why the index, and so all values, cannot be used.
+	cause Cause
+	held  map[string]*holding
+	// stray are the data keys that belong to no external, and strayBytes is the size of their values.
+	stray      []string
+	strayBytes int
+}
+
+// holding is the content of a Secret at one data key.
+type holding struct {
+	key    manifests.Key
+	size   int
+	digest string
+	// movedTo is the number of the Secret to which the state moves; zero if it stays.
+	movedTo int
+	// state is nil if the value cannot be decoded. It may be used only if cause is empty.
+	state *State
+	cause Cause
+}
+
+// costOf returns an estimate of the bytes that a value takes in the JSON of a Secret: the value and its digest in the
+// index, both in base64, and the key in the data, in the managed fields and in the index.
+func costOf(dataKey string, size int) int {
+	return base64.StdEncoding.EncodedLen(size) + 2*len(dataKey) + 20 + base64.StdEncoding.EncodedLen(len(dataKey)+40)
+}
+
+// bytes returns an estimate of the size of the JSON of a Secret.
+func (s *secret) bytes() int {
+	sum := metadataBytes + s.strayBytes
+	for dataKey, h := range s.held {
+		sum += costOf(dataKey, h.size)
+	}
+	return sum
+}
+
+// left returns the number of the externals that are neither deleted nor released, or whose state is damaged.
+func (s *secret) left() int {
+	left := 0
+	for _, h := range s.held {
+		if h.cause != "" || !h.state.Gone {
+			left++
+		}
+	}
+	return left
+}
+
+// notBefore compares a Secret with a former version of it. If it has fewer writes than that version, the states that
+// differ from it are damaged. If its index cannot be used, or it has fewer writes, the states that it lost are
+// damaged.
+func (s *secret) notBefore(former *secret) *secret {
+	if s.cause == "" && s.writes >= former.writes {
+		return s
+	}
+	lost := Removed
+	if s.cause == "" {
+		lost = Older
+		for dataKey, h := range s.held {
+			known, ok := former.held[dataKey]
+			switch {
+			case h.cause != "":
+			case !ok || known.digest != h.digest || known.movedTo != h.movedTo:
+				h.cause = Older
+			default:
+				h.cause = known.cause
+			}
+		}
+	}
+	for dataKey, known := range former.held {
+		if _, ok := s.held[dataKey]; !ok {
+			s.held[dataKey] = &holding{key: known.key, cause: lost}
+		}
+	}
+	s.writes = max(s.writes, former.writes)
+	return s
+}
+
+// removed returns the Secret after somebody deleted it.
+func (s *secret) removed() *secret {
+	gone := &secret{number: s.number, writes: s.writes, cause: Removed, held: map[string]*holding{}}
+	for dataKey, h := range s.held {
+		gone.held[dataKey] = &holding{key: h.key, cause: Removed}
+	}
+	return gone
 }

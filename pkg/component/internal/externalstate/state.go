@@ -1,9 +1,6 @@
 package externalstate
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -28,29 +24,29 @@ const (
 	IntentDelete Intent = "Delete"
 )
 
-// State is the recorded state of an external.
+// State is the recorded state of an external. Its JSON form is part of the format of values.
 type State struct {
 	// Token identifies the attempts to create the external: 40 hexadecimal digits.
-	Token string
+	Token string `json:"token"`
 	// Attempts is the number of the creates that were begun with this token.
-	Attempts int
+	Attempts int `json:"attempts,omitempty"`
 	// Intent is the call whose result is not recorded yet, and Since the time when it was recorded.
-	Intent Intent
-	Since  time.Time
+	Intent Intent    `json:"intent,omitempty"`
+	Since  time.Time `json:"since,omitzero"`
 	// Began is the time at which the last attempt to create or to delete the external was recorded. Since is that of the
 	// first one. The call begins within Window after Began, and ends within twice Window.
-	Began  time.Time
-	Window time.Duration
+	Began  time.Time     `json:"began,omitzero"`
+	Window time.Duration `json:"window,omitempty"`
 	// ID and Data are the fields ID and State of external.Created.
-	ID   string
-	Data []byte
+	ID   string `json:"id,omitempty"`
+	Data []byte `json:"data,omitempty"`
 	// Manifest is the manifest that was applied last, or is being created, with its annotations. It is empty if no
 	// manifest was applied.
-	Manifest json.RawMessage
+	Manifest json.RawMessage `json:"manifest,omitempty"`
 	// References are the Secrets and ConfigMaps of the manifest.
-	References []metav1alpha1.Reference
+	References []metav1alpha1.Reference `json:"references,omitempty"`
 	// Gone is set if the external was deleted or released. The key is removed when the inventory has no entry.
-	Gone bool
+	Gone bool `json:"gone,omitempty"`
 }
 
 // The limits of a state, in bytes.
@@ -64,29 +60,6 @@ const (
 
 // maxWindow is the maximum time in which a call may begin.
 const maxWindow = 365 * 24 * time.Hour
-
-// format is the version of the format of values and indexes. A reader must not act on content with a higher version. A
-// field that a reader may ignore needs no new version.
-const format = 1
-
-// value is the JSON form of a state. Owner and Key are the owner and the key of the external, so that a value at a
-// wrong place is recognised.
-type value struct {
-	Format     int                      `json:"format"`
-	Owner      string                   `json:"owner"`
-	Key        string                   `json:"key"`
-	Token      string                   `json:"token"`
-	Attempts   int                      `json:"attempts,omitempty"`
-	Intent     Intent                   `json:"intent,omitempty"`
-	Since      time.Time                `json:"since,omitzero"`
-	Began      time.Time                `json:"began,omitzero"`
-	Window     time.Duration            `json:"window,omitempty"`
-	ID         string                   `json:"id,omitempty"`
-	Data       []byte                   `json:"data,omitempty"`
-	Manifest   json.RawMessage          `json:"manifest,omitempty"`
-	References []metav1alpha1.Reference `json:"references,omitempty"`
-	Gone       bool                     `json:"gone,omitempty"`
-}
 
 var (
 	token = regexp.MustCompile(`^[0-9a-f]{40}$`)
@@ -164,71 +137,4 @@ func parseDataKey(text string) (manifests.Key, bool) {
 	kind, name, _ := strings.Cut(text, ".")
 	key := manifests.Key{Group: manifests.ExternalGroup, Kind: kind, Name: name}
 	return key, checkKey(key) == nil
-}
-
-// digestOf returns the digest of a value: 32 hexadecimal digits.
-func digestOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
-}
-
-// encode returns the value of a state.
-func encode(owner manifests.Owner, key manifests.Key, s *State) ([]byte, error) {
-	if err := errors.Join(checkKey(key), s.check()); err != nil {
-		return nil, err
-	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	// The default escapes characters of HTML, and a manifest of them would have six times its size.
-	encoder.SetEscapeHTML(false)
-	err := encoder.Encode(value{
-		Format: format, Owner: owner.String(), Key: key.String(), Token: s.Token, Attempts: s.Attempts,
-		Intent: s.Intent, Since: s.Since.UTC(), Began: s.Began.UTC(), Window: s.Window, ID: s.ID, Data: s.Data,
-		Manifest: s.Manifest, References: s.References, Gone: s.Gone,
-	})
-	if err != nil {
-		return nil, err
-	}
-	data := bytes.TrimSpace(text.Bytes())
-	// A state that cannot be read must not be written.
-	if _, cause := decode(owner, key, data); cause != "" {
-		return nil, fmt.Errorf("the state with manifest, references and id has %d bytes, and more than %d bytes, or "+
-			"maps and lists that nest deeply, cannot be recorded; make the manifest smaller", len(data), maxValue)
-	}
-	return data, nil
-}
-
-// decode returns the state in a value that is recorded for an owner and a key. If it cannot be used, decode returns
-// the cause. The state is nil if it cannot be decoded.
-func decode(owner manifests.Owner, key manifests.Key, data []byte) (*State, Cause) {
-	if len(data) > maxValue {
-		return nil, TooLarge
-	}
-	if _, err := bounded.JSON(data, bounded.Limits{}); err != nil {
-		return nil, TooLarge
-	}
-	var versioned struct {
-		Format int `json:"format"`
-	}
-	if err := json.Unmarshal(data, &versioned); err != nil || versioned.Format < format {
-		return nil, Unreadable
-	}
-	if versioned.Format > format {
-		return nil, Newer
-	}
-	var v value
-	if err := json.Unmarshal(data, &v); err != nil {
-		return nil, Unreadable
-	}
-	s := &State{
-		Token: v.Token, Attempts: v.Attempts, Intent: v.Intent, Since: v.Since, Began: v.Began,
-		Window: v.Window, ID: v.ID, Data: v.Data, Manifest: v.Manifest, References: v.References, Gone: v.Gone,
-	}
-	if s.check() != nil {
-		return nil, Unreadable
-	}
-	if v.Owner != owner.String() || v.Key != key.String() {
-		return s, Swapped
-	}
-	return s, ""
 }

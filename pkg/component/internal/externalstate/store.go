@@ -17,6 +17,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -110,43 +112,78 @@ func (s *Store) load(
 	return loaded.notBefore(former), nil
 }
 
-// notBefore compares a Secret with a former version of it. If it has fewer writes than that version, the states that
-// differ from it are damaged. If its index cannot be used, or it has fewer writes, the states that it lost are
-// damaged.
-func (s *secret) notBefore(former *secret) *secret {
-	if s.cause == "" && s.writes >= former.writes {
-		return s
+// read returns the content of a Secret. It returns an error only if there is not enough memory.
+func read(
+	ctx context.Context, owner manifests.Owner, object *unstructured.Unstructured, isIntact bool,
+) (*secret, error) {
+	s := &secret{
+		number: records.NumberOf(object.GetName()), uid: string(object.GetUID()), version: object.GetResourceVersion(),
+		finalizers: object.GetFinalizers(), isDeleted: object.GetDeletionTimestamp() != nil, held: map[string]*holding{},
 	}
-	lost := Removed
-	if s.cause == "" {
-		lost = Older
-		for dataKey, h := range s.held {
-			known, ok := former.held[dataKey]
-			switch {
-			case h.cause != "":
-			case !ok || known.digest != h.digest || known.movedTo != h.movedTo:
-				h.cause = Older
-			default:
-				h.cause = known.cause
-			}
-		}
+	texts, _ := object.Object["data"].(map[string]any)
+	if len(texts) > maxKeys {
+		s.cause = TooLarge
+		return s, nil
 	}
-	for dataKey, known := range former.held {
-		if _, ok := s.held[dataKey]; !ok {
-			s.held[dataKey] = &holding{key: known.key, cause: lost}
-		}
+	data, err := dataOf(ctx, texts)
+	if err != nil {
+		return nil, err
 	}
-	s.writes = max(s.writes, former.writes)
-	return s
+	s.readData(owner, data, isIntact)
+	return s, nil
 }
 
-// removed returns the Secret after somebody deleted it.
-func (s *secret) removed() *secret {
-	gone := &secret{number: s.number, writes: s.writes, cause: Removed, held: map[string]*holding{}}
-	for dataKey, h := range s.held {
-		gone.held[dataKey] = &holding{key: h.key, cause: Removed}
+// dataOf decodes the data of a Secret, and reserves memory for it and for the values in it. A text that is not base64
+// becomes an empty value, which is damaged.
+func dataOf(ctx context.Context, texts map[string]any) (map[string][]byte, error) {
+	const copies = 4
+	bytes := int64(0)
+	for dataKey, text := range texts {
+		text, _ := text.(string)
+		bytes += copies*int64(len(text)+len(dataKey)) + 4*budget.NodeBytes
 	}
-	return gone
+	if err := budget.Reserve(ctx, bytes); err != nil {
+		return nil, err
+	}
+	data, nodes := make(map[string][]byte, len(texts)), int64(0)
+	for dataKey, text := range texts {
+		text, _ := text.(string)
+		decoded, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			decoded = nil
+		}
+		data[dataKey] = decoded
+		if counted, err := bounded.JSON(decoded, bounded.Limits{}); err == nil {
+			nodes += int64(counted)
+		}
+	}
+	return data, budget.Reserve(ctx, nodes*budget.NodeBytes)
+}
+
+// Read reads the states of the externals of a component from the Secrets in a namespace, for a reader who need not have
+// the right to list Secrets: one request for each Secret, and one more. Secrets after a removed one are not read.
+func Read(ctx context.Context, get records.Get, owner manifests.Owner, namespace string) (*Record, error) {
+	store := records.NewStore(records.Options{Reconciler: owner.Reconciler})
+	r := &Record{owner: owner, namespace: namespace}
+	for number := range maxSecrets {
+		name := types.NamespacedName{Namespace: namespace, Name: records.ExternalsName(owner.ID(), number)}
+		object, err := get(ctx, name)
+		if apierrors.IsNotFound(err) {
+			break
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read Secret %s: %w", name, err)
+		}
+		if !store.IsMarked(object, owner) && !store.IsIntact(object) {
+			continue
+		}
+		loaded, err := read(ctx, owner, object, store.IsIntact(object))
+		if err != nil {
+			return nil, err
+		}
+		r = r.put(loaded)
+	}
+	return r, nil
 }
 
 // Write records states, and returns the record with them. nil removes a key. r is the result of the last Load or Write.
@@ -191,21 +228,6 @@ func (s *Store) Write(
 		}
 	}
 	return s.writeAll(ctx, r, moved)
-}
-
-// checkVersion returns an error if a newer version of the operator wrote a Secret, or a value that is to be replaced.
-func (r *Record) checkVersion(values map[string]encoded) error {
-	for _, s := range r.secrets {
-		newer := s.cause == Newer
-		for dataKey := range values {
-			h, ok := s.held[dataKey]
-			newer = newer || ok && h.cause == Newer
-		}
-		if newer {
-			return fmt.Errorf("a newer version of the operator wrote Secret %s; use that version again", r.fullName(s.number))
-		}
-	}
-	return nil
 }
 
 // writeAll carries out edits in the order of the numbers of the Secrets. The mark of a state that moves is so written

@@ -158,3 +158,18 @@ func (s *secret) with(owner manifests.Owner, e *edit) *secret {
 	}
 	return &next
 }
+
+// checkVersion returns an error if a newer version of the operator wrote a Secret, or a value that is to be replaced.
+func (r *Record) checkVersion(values map[string]encoded) error {
+	for _, s := range r.secrets {
+		newer := s.cause == Newer
+		for dataKey := range values {
+			h, ok := s.held[dataKey]
+			newer = newer || ok && h.cause == Newer
+		}
+		if newer {
+			return fmt.Errorf("a newer version of the operator wrote Secret %s; use that version again", r.fullName(s.number))
+		}
+	}
+	return nil
+}
