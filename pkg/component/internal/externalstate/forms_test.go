@@ -2,6 +2,7 @@ package externalstate
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -65,7 +66,7 @@ func (c *cluster) addForms() {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	for _, document := range strings.Split(string(text), "---\n") {
+	for document := range strings.SplitSeq(string(text), "---\n") {
 		secret := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &secret.Object); err != nil {
 			c.t.Fatal(err)
@@ -109,9 +110,7 @@ func TestStatesOfEachFormAreWrittenAsBefore(t *testing.T) {
 	before := map[string]any{}
 	for number := range 2 {
 		data, _ := c.secret(app, number).DeepCopy().Object["data"].(map[string]any)
-		for dataKey, value := range data {
-			before[dataKey] = value
-		}
+		maps.Copy(before, data)
 	}
 	c.write(c.load(app), forms())
 	index := struct {
