@@ -82,9 +82,18 @@ var observing = []mutation{
 		"Inputs of a component",
 	},
 	{
-		"large numbers in the specs of externals are rounded", "externals/item.go",
-		`utiljson.Unmarshal(it.state.Manifest, &manifest)`,
-		`_ = utiljson.Unmarshal; json.Unmarshal(it.state.Manifest, &manifest)`,
+		"large numbers in the specs of externals are rounded", "externals/recorded.go",
+		`utiljson "k8s.io/apimachinery/pkg/util/json"`, `utiljson "encoding/json"`,
 		"a number that a double cannot represent",
+	},
+	{
+		"an observation that is due earlier than planned is not made earlier", "externals/polls.go",
+		`	case due.Before(next.due):`, `	case false:`,
+		"a request for a pass and a call of Trigger observe an external at once",
+	},
+	{
+		"externals are observed once an hour", "externals/polls.go",
+		`return found, p.queue[0].due.Sub(now)`, `return found, time.Hour`,
+		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 }

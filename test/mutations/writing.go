@@ -112,24 +112,24 @@ var writing = []mutation{
 	},
 	{
 		"a create whose state is lost is not waited for", "externals/takeover.go",
-		`case it.isLost() && it.isCreationRecorded() && !it.knowsLostCreation():`,
+		`case r.isLost() && r.isCreationRecorded() && !r.knowsLostCreation():`,
 		`case false:`,
 		"a create that takes effect after the operator was killed and its state was damaged is not made again",
 	},
 	{
 		"answers within the settle time count", "externals/takeover.go",
-		`	return last.Add(it.info().Settle)`, `	return last`,
+		`	return last.Add(info.Settle)`, `	return last`,
 		"answers within the settle time after a create count for nothing",
 	},
 	{
-		"one answer proves that an external is gone", "externals/observe.go",
+		"one answer proves that an external is gone", "externals/answers.go",
 		`	case !written, settle <= 0:`, `	case true, !written, settle <= 0:`,
 		"answers that an external does not exist, within the settle time, and stale ones",
 	},
 	{
-		"an external that a list lacks is gone", "externals/observe.go",
+		"an external that a list lacks is gone", "externals/calls.go",
 		`		case err != nil || found:`, `		case !found && err == nil:
-			other.learn(asked, answer, external.ErrNotFound)
+			it.component.change(it, func(t *step) { asked.answered(t, answer, external.ErrNotFound) })
 		case err != nil || found:`,
 		"answers that an external does not exist, within the settle time, and stale ones",
 	},

@@ -3,6 +3,7 @@ package externals
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -18,13 +19,31 @@ type accountKey struct {
 
 // budgetKey identifies a budget: the name of an account and the contents of the references. Handlers that give no name
 // have a budget each.
-type budgetKey struct {
-	driver           external.Driver
-	name, references string
+type budgetKey accountKey
+
+// budget returns the key of the budget of an account.
+func (k accountKey) budget() budgetKey {
+	if k.name == "" {
+		return budgetKey(k)
+	}
+	return budgetKey{name: k.name, references: k.references}
+}
+
+// accounts are the accounts of all externals. Its lock guards the accounts and their budgets.
+type accounts struct {
+	process *process
+
+	mu      sync.Mutex
+	byKey   map[accountKey]*account
+	budgets map[budgetKey]*budget
+}
+
+func newAccounts(p *process) *accounts {
+	return &accounts{process: p, byKey: map[accountKey]*account{}, budgets: map[budgetKey]*budget{}}
 }
 
 // budget has the limits of the accounts with the same name and credentials, whose handlers may differ. The strictest
-// limits hold. The lock of the Manager guards it.
+// limits hold.
 type budget struct {
 	limiter     *rate.Limiter
 	concurrency int
@@ -32,19 +51,69 @@ type budget struct {
 	accounts    []*account
 }
 
-// join adds an account to a budget.
-func (b *budget) join(a *account, now time.Time) {
-	b.accounts = append(b.accounts, a)
-	b.setLimits(now)
+// account makes the calls of a handler to an external system with the same credentials, within their budget. Calls that
+// write go before polls.
+type account struct {
+	all  *accounts
+	key  accountKey
+	info external.Info
+	// The lock of the accounts guards the fields below.
+	budget        *budget
+	writes, reads []*queued
+	// awaiting are the items that the next list observes.
+	awaiting []*item
+	// listFailures counts the lists in a row that failed. After several of them, the next one is made at listAgain.
+	listFailures int
+	listAgain    time.Time
+	// timed is set while a timer waits for the rate limit.
+	timed bool
+	// users is the number of items that have the account.
+	users int
 }
 
-// leave removes an account from a budget, whose limits may become less strict.
-func (b *budget) leave(a *account, now time.Time) {
-	b.accounts = slices.DeleteFunc(b.accounts, func(o *account) bool { return o == a })
-	if len(b.accounts) == 0 {
+// queued is a call that waits for the limits of its account.
+type queued struct {
+	// run makes the call. It must not hold a lock.
+	run func(ctx context.Context)
+	// window is the time in which the call may begin. If it does not, refuse is called instead of run.
+	window window
+	refuse func()
+}
+
+// use returns the account with the given key, and counts a user of it. The caller calls release. Both are one step, so
+// an account with a user is never dropped: a second account with the same key would double the limits.
+func (all *accounts) use(key accountKey) *account {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	if all.byKey[key] == nil {
+		shared := key.budget()
+		if all.budgets[shared] == nil {
+			all.budgets[shared] = &budget{}
+		}
+		a := &account{all: all, key: key, info: key.driver.Info(), budget: all.budgets[shared]}
+		a.budget.accounts = append(a.budget.accounts, a)
+		a.budget.setLimits(all.process.now())
+		all.byKey[key] = a
+	}
+	all.byKey[key].users++
+	return all.byKey[key]
+}
+
+// release ends a use of the account. An account without users is dropped, and the limits of its budget may become less
+// strict.
+func (a *account) release() {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	if a.users--; a.users > 0 || a.all.byKey[a.key] != a {
 		return
 	}
-	b.setLimits(now)
+	delete(a.all.byKey, a.key)
+	b := a.budget
+	if b.accounts = slices.DeleteFunc(b.accounts, func(o *account) bool { return o == a }); len(b.accounts) == 0 {
+		delete(a.all.budgets, a.key.budget())
+		return
+	}
+	b.setLimits(a.all.process.now())
 	for _, other := range b.accounts {
 		other.dispatch()
 	}
@@ -67,93 +136,30 @@ func (b *budget) setLimits(now time.Time) {
 	b.limiter.SetBurstAt(now, max(1, burst))
 }
 
-// account makes the calls of a handler to an external system with the same credentials, within their budget. Calls that
-// write go before polls.
-type account struct {
-	manager *Manager
-	key     accountKey
-	info    external.Info
-	budget  *budget
-	// The lock of the Manager guards the fields below.
-	writes, reads []*call
-	// awaiting are the items that the next list observes.
-	awaiting []*item
-	// listFailures counts the lists in a row that failed. After several of them, the next one is made at listAgain.
-	listFailures int
-	listAgain    time.Time
-	// timed is set while a timer waits for the rate limit.
-	timed bool
-	// users is the number of items that have the account.
-	users int
-}
-
-// call is a call that waits or is under way.
-type call struct {
-	method Method
-	// run makes the call. It must not hold a lock.
-	run func(ctx context.Context)
-	// window is the time in which the call may begin. If it does not, refuse is called instead of run.
-	window window
-	refuse func()
-	// began is the time at which the call began; zero while it waits.
-	began time.Time
-}
-
-// use returns the account with the given key, and counts a user of it. The caller calls release. Both are one step, so
-// an account with a user is never dropped: a second account with the same key would double the limits.
-func (m *Manager) use(key accountKey) *account {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.accounts[key] == nil {
-		shared := key.budget()
-		if m.budgets[shared] == nil {
-			m.budgets[shared] = &budget{}
-		}
-		a := &account{manager: m, key: key, info: key.driver.Info(), budget: m.budgets[shared]}
-		a.budget.join(a, m.now())
-		m.accounts[key] = a
-	}
-	m.accounts[key].users++
-	return m.accounts[key]
-}
-
-// budget returns the key of the budget of an account.
-func (k accountKey) budget() budgetKey {
-	if k.name == "" {
-		return budgetKey(k)
-	}
-	return budgetKey{name: k.name, references: k.references}
-}
-
-// release ends a use of the account. An account without users is dropped.
-func (a *account) release() {
-	a.manager.mu.Lock()
-	defer a.manager.mu.Unlock()
-	if a.users--; a.users <= 0 && a.manager.accounts[a.key] == a {
-		delete(a.manager.accounts, a.key)
-		if a.budget.leave(a, a.manager.now()); len(a.budget.accounts) == 0 {
-			delete(a.manager.budgets, a.key.budget())
-		}
-	}
-}
-
-// enqueue makes a call as soon as the limits of the account permit it.
-func (a *account) enqueue(c *call) {
-	a.manager.mu.Lock()
-	defer a.manager.mu.Unlock()
-	if c.method == MethodObserve || c.method == MethodList {
-		a.reads = append(a.reads, c)
-	} else {
-		a.writes = append(a.writes, c)
-	}
+// enqueueRead and enqueueWrite make a call as soon as the limits of the account permit it.
+func (a *account) enqueueRead(c *queued) {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	a.reads = append(a.reads, c)
 	a.dispatch()
 }
 
-// dispatch begins the calls that the limits permit. The caller holds the lock of the Manager.
+func (a *account) enqueueWrite(c *queued) {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	a.writes = append(a.writes, c)
+	a.dispatch()
+}
+
+// dispatch begins the calls that the limits permit. The caller holds the lock.
 func (a *account) dispatch() {
-	for a.budget.active < a.budget.concurrency && len(a.writes)+len(a.reads) > 0 && a.manager.lifetime.Err() == nil {
-		now := a.manager.now()
-		if a.refuseLate(now) {
+	p := a.all.process
+	for a.budget.active < a.budget.concurrency && len(a.writes)+len(a.reads) > 0 && p.lifetime.Err() == nil {
+		now := p.now()
+		if len(a.writes) > 0 && a.writes[0].window.isOver(now) {
+			// The next pass decides again. The call does not count against the limits.
+			p.calls.Go(a.writes[0].refuse)
+			a.writes = a.writes[1:]
 			continue
 		}
 		reservation := a.budget.limiter.ReserveN(now, 1)
@@ -162,81 +168,64 @@ func (a *account) dispatch() {
 			a.dispatchAfter(delay)
 			return
 		}
-		var next *call
+		var next *queued
 		if len(a.writes) > 0 {
 			next, a.writes = a.writes[0], a.writes[1:]
 		} else {
 			next, a.reads = a.reads[0], a.reads[1:]
 		}
-		next.began = now
 		a.budget.active++
-		a.manager.calls.Go(func() { a.make(next) })
+		p.calls.Go(func() { a.make(next) })
 	}
 }
 
-// refuseLate drops the first call that writes if it must not begin any more. The next pass decides anew, and the call
-// does not count against the limits. The caller holds the lock of the Manager.
-func (a *account) refuseLate(now time.Time) (refused bool) {
-	if len(a.writes) == 0 || !a.writes[0].window.isOver(now) {
-		return false
-	}
-	a.manager.calls.Go(a.writes[0].refuse)
-	a.writes = a.writes[1:]
-	return true
-}
-
-// dispatchAfter calls dispatch again after a delay. The caller holds the lock of the Manager.
+// dispatchAfter calls dispatch again after a delay. The caller holds the lock.
 func (a *account) dispatchAfter(delay time.Duration) {
 	if a.timed {
 		return
 	}
 	a.timed = true
-	timer := a.manager.options.Clock.NewTimer(delay)
-	go func() {
-		defer timer.Stop()
-		select {
-		case <-timer.C():
-		case <-a.manager.lifetime.Done():
-			return
-		}
-		a.manager.mu.Lock()
-		defer a.manager.mu.Unlock()
+	a.all.process.after(delay, func() {
+		a.all.mu.Lock()
+		defer a.all.mu.Unlock()
 		a.timed = false
 		a.dispatch()
-	}()
+	})
 }
 
-// lateness is the time, beyond its time-out, after which a call that does not return gives its place in the account to
-// others. The external of the call waits for its end nevertheless.
-const lateness = 10 * time.Second
-
-// shutdownGrace is the time for which calls go on after the operator is told to stop. A manager waits 30 seconds.
-const shutdownGrace = 10 * time.Second
+const (
+	// lateness is the time, beyond its time-out, after which a call that does not return gives its place in the account
+	// to others. The external of the call waits for its end nevertheless.
+	lateness = 10 * time.Second
+	// shutdownGrace is the time for which calls go on after the operator is told to stop. A manager waits 30 seconds.
+	shutdownGrace = 10 * time.Second
+)
 
 // make makes a call. A call that began is completed although the operator stops, within its time-out, because a result
 // that is not recorded would be uncertain.
-func (a *account) make(c *call) {
-	outliving, end := a.manager.outliving(shutdownGrace)
+func (a *account) make(c *queued) {
+	p := a.all.process
+	outliving, end := p.outliving(shutdownGrace)
 	defer end()
 	ctx, cancel := context.WithTimeout(outliving, a.info.Timeout)
 	defer cancel()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if c.window.isOver(a.manager.now()) {
+		if c.window.isOver(p.now()) {
 			c.refuse()
 			return
 		}
 		c.run(ctx)
 	}()
-	late := a.manager.options.Clock.NewTimer(a.info.Timeout + lateness)
+	late := p.clock.NewTimer(a.info.Timeout + lateness)
 	defer late.Stop()
 	select {
 	case <-ended:
 	case <-late.C():
 	}
-	a.manager.mu.Lock()
-	defer a.manager.mu.Unlock()
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
 	a.budget.active--
 	waiting := a.budget.accounts
 	if len(waiting) > 1 {
@@ -248,4 +237,44 @@ func (a *account) make(c *call) {
 		other.dispatch()
 	}
 	a.dispatch() // The account may not be in the budget any more.
+}
+
+// await adds an item to those that the next list of the account observes, if a list may be called. It reports whether
+// the list must be enqueued. After failures, lists are tried again at the interval of polls.
+func (a *account) await(it *item) (first, listed bool) {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	if a.listFailures >= maxListFailures && a.all.process.now().Before(a.listAgain) {
+		return false, false
+	}
+	a.awaiting = append(a.awaiting, it)
+	return len(a.awaiting) == 1, true
+}
+
+// takeAwaiting removes and returns the items that wait for a list.
+func (a *account) takeAwaiting() []*item {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	awaiting := a.awaiting
+	a.awaiting = nil
+	return awaiting
+}
+
+// maxListFailures is the number of lists in a row that may fail before externals are observed one by one. A list that
+// fails may never succeed, for example one of many pages that exceeds a rate limit, and the externals must be observed.
+// If the external system is down, this costs one call for each external and interval, within the limits of the account.
+const maxListFailures = 3
+
+// listEnded notes the result of a list.
+func (a *account) listEnded(err error) {
+	a.all.mu.Lock()
+	defer a.all.mu.Unlock()
+	if err == nil {
+		a.listFailures = 0
+		return
+	}
+	_, after := failureOf(MethodList, err)
+	a.listFailures++
+	// The externals of the failed list are observed when this time is over, so the next list is made later than that.
+	a.listAgain = a.all.process.now().Add(max(a.info.Poll, 2*after))
 }

@@ -18,30 +18,28 @@ func (limited) Info() external.Info {
 
 // Items of several components begin and end to use the same account concurrently.
 func TestAnAccountWithAUserIsNeverReplaced(t *testing.T) {
-	m := &Manager{
-		options: Options{Clock: clock.RealClock{}}, lifetime: t.Context(),
-		accounts: map[accountKey]*account{}, budgets: map[budgetKey]*budget{},
-	}
+	m := &Manager{process: process{clock: clock.RealClock{}, lifetime: t.Context()}}
+	m.accounts = newAccounts(&m.process)
 	key := accountKey{driver: limited{}}
 	var all sync.WaitGroup
 	for range 3 {
 		all.Go(func() {
-			it := &item{owner: &owner{manager: m}}
+			it := &item{component: &component{manager: m}}
 			for range 100_000 {
 				it.use(key)
-				m.mu.Lock()
-				current := m.accounts[key]
-				m.mu.Unlock()
+				m.accounts.mu.Lock()
+				current := m.accounts.byKey[key]
+				m.accounts.mu.Unlock()
 				if current != it.account {
 					t.Error("the account of an item was dropped")
 					return
 				}
-				it.leaveAccount()
+				it.use(accountKey{})
 			}
 		})
 	}
 	all.Wait()
-	if len(m.accounts)+len(m.budgets) > 0 {
-		t.Errorf("%d accounts and %d budgets without users", len(m.accounts), len(m.budgets))
+	if accounts, budgets := len(m.accounts.byKey), len(m.accounts.budgets); accounts+budgets > 0 {
+		t.Errorf("%d accounts and %d budgets without users", accounts, budgets)
 	}
 }

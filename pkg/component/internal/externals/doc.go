@@ -1,11 +1,13 @@
 // Package externals answers facts about the dependents of components outside Kubernetes, and carries out actions on
 // them.
 //
-// A Manager has the externals of all components. A pass opens a Session, which implements applier.Externals: it makes
-// facts for the plan from what the last calls answered, and it begins the calls of actions. No pass waits for a call.
-// The end of a call, and a poll that finds a change, wake the component.
+// What is known about an external is its situation: what is wanted, what is recorded, what was observed, and which call
+// is under way. Facts and decisions are functions of a situation, which has a time. A step is a function that changes a
+// situation and says what follows. A component makes the steps of its externals under its lock, and carries out what
+// follows. A Manager has the components. A pass opens a Session, which implements applier.Externals. No pass waits for a
+// call. The end of a call, and a poll that finds a change, wake the component.
 //
-// The state of an external is recorded before and after each call that writes; see package externalstate and ADR 19.
-// The package may import the public package external, the plan and the packages that record; it knows no generic type,
-// and sends no request to an API server but through its ports.
+// Rules: only component.go, recorder.go, accounts.go, polls.go and manager.go have locks, and each of them alone
+// accesses what its lock guards. Only calls.go makes calls. The state of an external is recorded before and after each
+// call that writes; see package externalstate and ADR 19. Requests to an API server are sent through ports.
 package externals

@@ -1,7 +1,6 @@
 package externals
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +11,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
@@ -26,105 +24,70 @@ import (
 // writtenFields stands for the managed fields of an external, which it does not have. Its matcher finds drift instead.
 const writtenFields = "external"
 
-// Get returns the last observation of an external in the form of an object: the applied spec, the observed state as its
-// status, the token as its UID, and the field id. The object is nil if the external does not exist. unknown says why it
-// is not known whether it exists.
-func (m *Manager) Get(of manifests.Owner, key manifests.Key) (obj *unstructured.Unstructured, unknown string) {
-	m.mu.Lock()
-	o := m.owners[of.ID()]
-	m.mu.Unlock()
-	if o == nil {
-		return nil, "it has not answered yet"
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	it := o.items[key]
-	if it == nil {
-		return nil, "it has not answered yet"
-	}
-	observed := it.current()
-	switch observed.Presence {
-	case plan.Present:
-		return it.body(), ""
-	case plan.Absent:
-		return nil, ""
-	case plan.Unknown:
-	}
-	return nil, observed.Message
+// facts makes the facts about an external for a plan, from its situation.
+type facts struct {
+	of *situation
+	// reduce makes facts from an external in the form of a live object, as from other live objects.
+	reduce func(body *unstructured.Unstructured, reconciler string, readiness inspect.Analyzer) plan.Observed
 }
 
-// facts returns the state of the external for a plan. The caller holds the lock of the owner.
-func (it *item) facts() *plan.Observed {
-	o := it.current()
-	it.compareFacts(o)
-	o.ResourceVersion = it.resourceVersion()
-	return &o
-}
-
-// current returns the state without a resource version.
-func (it *item) current() plan.Observed {
-	if it.isGone() && it.desired == nil && it.writing == nil && !it.saving {
-		return it.absent() // Neither a handler nor credentials are needed any more.
-	}
-	if o, blocked := it.blocked(); blocked {
-		return o
+// current returns the facts, without a resource version.
+func (f facts) current() plan.Observed {
+	s := f.of
+	if s.isDone() && s.isIdle() {
+		return f.absent() // Neither a handler nor credentials are needed any more.
 	}
 	switch {
-	case it.isGone() && !it.canAsk():
-		return it.absent()
-	case it.isUncertain(), it.isLost():
-		return it.uncertain()
-	case !it.canAsk():
-		return it.neverCreated()
-	case it.isClaimed():
-		return it.claimedNow()
+	case s.isBlocked():
+		return f.blocked()
+	case s.recorded.isGone() && !s.canAsk():
+		return f.absent()
+	case s.isUncertain(), s.recorded.isLost():
+		return f.uncertain()
+	case !s.canAsk():
+		return f.neverCreated()
+	case !s.recorded.isClaimed():
+		return f.asAnswered()
+	case s.observed.failed != nil:
+		return failure(s.observed.failed.failure)
 	}
-	return it.asAnswered()
+	return unknown(plan.WaitInProgress, fmt.Sprintf("the id %q, which a person gave, is being looked up", s.id()))
 }
 
-// claimedNow returns the state of an external whose id a person gave.
-func (it *item) claimedNow() plan.Observed {
-	if it.unobserved != nil {
-		return failure(it.unobserved.failure)
-	}
-	return unknown(plan.WaitInProgress, fmt.Sprintf("the id %q, which a person gave, is being looked up", it.id()))
-}
-
-// asAnswered returns the state that the last answers show.
-func (it *item) asAnswered() plan.Observed {
+// asAnswered returns the facts that the last answers show.
+func (f facts) asAnswered() plan.Observed {
+	o := &f.of.observed
 	switch {
-	case it.missing.confirmed:
-		return it.missingNow()
-	case !it.missing.first.IsZero():
+	case o.missing.confirmed:
+		return f.missing()
+	case !o.missing.first.IsZero():
 		return unknown(plan.WaitInProgress, "it was not found; it is asked again before it counts as gone")
-	case it.answer != nil && !it.isStale():
-		return it.present()
-	case it.unobserved != nil:
-		return failure(it.unobserved.failure)
+	case o.answer != nil && !o.isStale(f.of.wanted.info(), f.of.now):
+		return f.present()
+	case o.failed != nil:
+		return failure(o.failed.failure)
 	}
 	return unknown(plan.WaitObserving, "it has not answered yet")
 }
 
-// blocked returns the state of an external about which nothing can be decided now: no call can be made, one is under
-// way, or one failed and is not repeated yet.
-func (it *item) blocked() (o plan.Observed, blocked bool) {
-	switch f := it.failure(); {
-	case it.driver == nil:
+// blocked returns the facts about an external about which nothing can be decided now.
+func (f facts) blocked() plan.Observed {
+	s := f.of
+	switch {
+	case s.wanted.driver == nil:
 		return failure(plan.Failure{
 			Class: plan.Terminal, Reason: plan.WaitNoHandler,
-			Message: fmt.Sprintf("no handler is registered for externals of the kind %s", it.key.Kind),
-		}), true
-	case it.unusable != nil:
-		return failure(*it.unusable), true
-	case it.writing != nil:
+			Message: fmt.Sprintf("no handler is registered for externals of the kind %s", s.wanted.key.Kind),
+		})
+	case s.wanted.unusable != nil:
+		return failure(*s.wanted.unusable)
+	case s.underway.verb != "":
 		return unknown(plan.WaitInProgress, fmt.Sprintf("a call is under way since %s: %s",
-			it.writing.since.UTC().Format(time.RFC3339), it.writing.verb)), true
-	case it.saving:
-		return unknown(plan.WaitInProgress, "the result of a call is being recorded"), true
-	case f != nil:
-		return failure(*f), true
+			s.underway.since.UTC().Format(time.RFC3339), s.underway.verb))
+	case s.underway.saving:
+		return unknown(plan.WaitInProgress, "the result of a call is being recorded")
 	}
-	return plan.Observed{}, false
+	return failure(*s.failure())
 }
 
 func unknown(reason plan.WaitReason, message string) plan.Observed {
@@ -137,172 +100,151 @@ func failure(f plan.Failure) plan.Observed {
 	return o
 }
 
-func (it *item) absent() plan.Observed {
-	return plan.Observed{Presence: plan.Absent, Confirmed: true, UID: it.entry.UID}
+func (f facts) absent() plan.Observed {
+	return plan.Observed{Presence: plan.Absent, Confirmed: true, UID: f.of.recorded.entry.UID}
 }
 
-// isStale reports whether the last answer is too old, because the last observations failed.
-func (it *item) isStale() bool {
-	if it.unobserved == nil {
-		return false
-	}
-	info := it.info()
-	return it.owner.manager.now().Sub(it.answeredAt) > 2*info.Poll+info.Timeout+time.Minute
-}
-
-// neverCreated returns the state of an external that no call can show: it is created if its kind can create it.
-func (it *item) neverCreated() plan.Observed {
-	if !it.info().Creates && it.desired != nil {
+// neverCreated returns the facts about an external that no call can show: it is created if its kind can create it.
+func (f facts) neverCreated() plan.Observed {
+	w := &f.of.wanted
+	if !w.info().Creates && w.desired != nil {
 		return unknown(plan.WaitAbsent, "its kind cannot create it, and its id is not known; set the annotation "+
-			it.owner.owner.Reconciler+"/"+manifests.AnnotationExternalID)
+			w.owner.Reconciler+"/"+manifests.AnnotationExternalID)
 	}
-	return it.absent()
+	return f.absent()
 }
 
-// missingNow returns the state of an external that does not exist.
-func (it *item) missingNow() plan.Observed {
-	named := it.desired != nil && it.desired.Settings.ExternalID() != ""
+// missing returns the facts about an external that does not exist.
+func (f facts) missing() plan.Observed {
+	w := &f.of.wanted
 	switch {
-	case it.desired != nil && it.desired.Settings.IsObserved():
-		return it.absent()
-	case named && it.state == nil:
+	case w.desired != nil && w.desired.Settings.IsObserved():
+		return f.absent()
+	case w.externalID() != "" && f.of.recorded.state == nil:
 		return failure(plan.Failure{
 			Class: plan.Terminal, Reason: plan.WaitNotFound,
 			Message: fmt.Sprintf("its annotation %s names the external %q, which does not exist; correct it; without "+
-				"the annotation another external is created",
-				manifests.AnnotationExternalID, it.desired.Settings.ExternalID()),
+				"the annotation another external is created", manifests.AnnotationExternalID, w.externalID()),
 		})
-	case !it.info().Creates && it.desired != nil:
+	case !w.info().Creates && w.desired != nil:
 		return unknown(plan.WaitAbsent, "it does not exist, and its kind cannot create it")
 	}
-	return it.absent()
+	return f.absent()
 }
 
-// uncertain returns the state of an external about which the records do not say whether it exists.
-func (it *item) uncertain() plan.Observed {
+// uncertain returns the facts about an external about which the records do not say whether it exists.
+func (f facts) uncertain() plan.Observed {
+	s, o := f.of, &f.of.observed
 	switch {
-	case it.missing.confirmed:
-		return it.absent()
-	case it.token() == "" && it.answer != nil && !it.isStale():
+	case o.missing.confirmed:
+		return f.absent()
+	case s.recorded.token() == "" && o.answer != nil && !o.isStale(s.wanted.info(), s.now):
 		// No record has a token that could show whose external it is, so the adoption policy decides.
-		return it.present()
-	case it.canAsk() || it.mayRepeat():
-		if it.unobserved != nil {
-			return failure(it.unobserved.failure)
-		}
-		message := "it is not known whether it was created; it is being searched"
-		if it.createError != "" {
-			message += "; " + it.createError
-		}
-		return unknown(plan.WaitInProgress, message)
+		return f.present()
+	case !s.canAsk() && !s.mayRepeat():
+		return f.undecidable()
+	case o.failed != nil:
+		return failure(o.failed.failure)
 	}
+	return unknown(plan.WaitInProgress,
+		"it is not known whether it was created; it is being searched"+after("; ", s.underway.createError))
+}
+
+// undecidable returns the facts about an external about which only a person can say whether it exists.
+func (f facts) undecidable() plan.Observed {
+	s, r := f.of, &f.of.recorded
 	reason, cause := plan.WaitCreateUncertain, "the result of its creation is not known"
-	if it.isLost() {
+	if r.isLost() {
 		cause = "its recorded state is lost"
-		if it.damaged != "" {
-			reason, cause = plan.WaitStateDamaged, "its recorded state is damaged: "+it.damaged
+		if r.damaged != "" {
+			reason, cause = plan.WaitStateDamaged, "its recorded state is damaged: "+r.damaged
 		}
 	}
-	if since := it.since(); !since.IsZero() {
+	if since := r.since(); !since.IsZero() {
 		cause += fmt.Sprintf(" (begun at %s)", since.UTC().Format(time.RFC3339))
 	}
-	if it.rejection != "" {
-		cause = it.rejection + "; " + cause
+	if s.observed.rejection != "" {
+		cause = s.observed.rejection + "; " + cause
 	}
-	if token := it.token(); token != "" {
-		cause += fmt.Sprintf(", token %s", token)
-	} else {
-		cause += ", no token"
-	}
-	if it.createError != "" {
-		cause += "; " + it.createError
+	token := ", no token"
+	if r.token() != "" {
+		token = ", token " + r.token()
 	}
 	return failure(plan.Failure{
 		Class: plan.Terminal, Reason: reason,
 		Message: fmt.Sprintf("%s; find out whether it exists, and run: fairlead%s %s/%s --id ID, or "+
-			"--absent", cause, plan.CommandFor("external resolve", it.owner.owner.Component()), it.key.Kind, it.key.Name),
+			"--absent", cause+token+after("; ", s.underway.createError),
+			plan.CommandFor("external resolve", s.wanted.owner.Component()), s.wanted.key.Kind, s.wanted.key.Name),
 	})
 }
 
-func (it *item) since() time.Time {
-	if it.state == nil {
-		return time.Time{}
+// after returns a text after a separator, or nothing if the text is empty.
+func after(separator, text string) string {
+	if text == "" {
+		return ""
 	}
-	return it.state.Since
-}
-
-// mayRepeat reports whether Create may be repeated with the same token although its result is not known.
-func (it *item) mayRepeat() bool {
-	info := it.info()
-	return it.isUncertain() && !info.Finds && it.id() == "" && info.IdempotentFor > 0 &&
-		it.owner.manager.now().Before(it.state.Since.Add(info.IdempotentFor))
+	return separator + text
 }
 
 // present returns the facts about an external that exists. They are made as those of a live object: the answer is its
 // status, and the applied manifest has its annotations.
-func (it *item) present() plan.Observed {
-	view := it.owner.manager.options.View.Of(it.owner.owner.Reconciler)
-	view.Analyzers = map[schema.GroupKind]inspect.Analyzer{it.key.GroupKind(): it.readiness}
-	ctx := context.WithoutCancel(it.owner.manager.lifetime)
-	body := it.body()
-	o := view.Object(ctx, body)
-	if o.Exports = view.Exports(ctx, body); o.Exports == nil {
-		o.Exports = plan.NewExports(nil, nil)
-	}
+func (f facts) present() plan.Observed {
+	s, w := f.of, &f.of.wanted
+	o := f.reduce(f.body(), w.owner.Reconciler, f.readiness)
 	o.Coverage, o.Applied, o.Updated = plan.CoverageFull, writtenFields, writtenFields
-	o.Verdict = &plan.Verdict{Differs: it.differs()}
-	o.External = &plan.ExternalLimits{NotUpdatable: !it.info().Updates, NotDeletable: !it.info().Deletes}
-	if it.desired != nil && it.immutableOf == it.desired.Digest {
-		o.External.Immutable = it.immutable
+	o.Verdict = &plan.Verdict{Differs: s.observed.differs()}
+	o.External = &plan.ExternalLimits{NotUpdatable: !w.info().Updates, NotDeletable: !w.info().Deletes}
+	if w.desired != nil && s.observed.immutableOf == w.desired.Digest {
+		o.External.Immutable = s.observed.immutable
 	}
-	if foreign := it.answer.Token; foreign != "" && foreign != it.token() {
+	if foreign := s.observed.answer.Token; foreign != "" && foreign != s.recorded.token() {
 		o.Owner, o.OwnerName = foreign, "the owner of the token "+foreign
 	}
-	if !it.isOwned() {
+	if !s.recorded.isOwned() {
 		o.Digest, o.Applied, o.Updated = "", "", ""
 	}
 	return o
 }
 
 // readiness implements inspect.Analyzer.
-func (it *item) readiness(*unstructured.Unstructured) ready.Result {
+func (f facts) readiness(*unstructured.Unstructured) ready.Result {
+	o := &f.of.observed
 	switch {
-	case it.unverified && it.answer.Differs != "":
+	case o.unverified && o.answer.Differs != "":
 		return ready.Result{State: ready.InProgress, Message: fmt.Sprintf(
-			"it was written, and still differs from its manifest: %s; it is observed again", it.answer.Differs)}
-	case it.answer.Ready:
+			"it was written, and still differs from its manifest: %s; it is observed again", o.answer.Differs)}
+	case o.answer.Ready:
 		return ready.Result{State: ready.Ready}
 	}
-	return ready.Result{State: ready.InProgress, Message: it.answer.Message}
+	return ready.Result{State: ready.InProgress, Message: o.answer.Message}
 }
 
-// body returns the external in the form of a live object.
-func (it *item) body() *unstructured.Unstructured {
-	manifest, marked := it.applied(), it.isOwned()
-	if manifest == nil && it.desired != nil {
-		if whole, err := it.desired.Whole(); err == nil {
-			manifest = whole.Body.Object
-		}
+// body returns an external that exists in the form of a live object.
+func (f facts) body() *unstructured.Unstructured {
+	s, w := f.of, &f.of.wanted
+	manifest := s.recorded.applied()
+	if manifest == nil {
+		manifest = w.manifest()
 	}
 	body := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": external.Group + "/" + external.Version, "kind": it.key.Kind, "spec": manifest["spec"],
-		"metadata": map[string]any{"name": it.key.Name, "uid": it.token()}, "id": it.id(),
+		"apiVersion": external.Group + "/" + external.Version, "kind": w.key.Kind, "spec": manifest["spec"],
+		"metadata": map[string]any{"name": w.key.Name, "uid": s.recorded.token()}, "id": s.id(),
 	}}
 	metadata, _ := manifest["metadata"].(map[string]any)
 	labels, annotations := stringsOf(metadata["labels"]), stringsOf(metadata["annotations"])
-	if !marked {
-		delete(labels, it.owner.owner.Reconciler+"/"+manifests.LabelOwnerID)
-		delete(annotations, it.owner.owner.Reconciler+"/"+manifests.AnnotationOwnerID)
-		delete(annotations, it.owner.owner.Reconciler+"/"+manifests.AnnotationDigest)
+	if !s.recorded.isOwned() {
+		delete(labels, w.owner.Reconciler+"/"+manifests.LabelOwnerID)
+		delete(annotations, w.owner.Reconciler+"/"+manifests.AnnotationOwnerID)
+		delete(annotations, w.owner.Reconciler+"/"+manifests.AnnotationDigest)
 	}
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
 	var observed any
-	if utiljson.Unmarshal(it.answer.Observed, &observed) == nil && observed != nil {
+	if utiljson.Unmarshal(s.observed.answer.Observed, &observed) == nil && observed != nil {
 		body.Object["status"] = observed
 	}
-	if it.state != nil && it.state.Intent == externalstate.IntentDelete {
-		body.SetDeletionTimestamp(new(metav1.NewTime(it.state.Since)))
+	if s.recorded.state != nil && s.recorded.state.Intent == externalstate.IntentDelete {
+		body.SetDeletionTimestamp(new(metav1.NewTime(s.recorded.state.Since)))
 	}
 	return body
 }
@@ -318,36 +260,25 @@ func stringsOf(value any) map[string]string {
 	return found
 }
 
-// changed wakes the component if the facts differ from those of the last pass, or of the last wake. The caller holds
-// the lock of the owner.
-func (it *item) changed() {
-	if it.compareFacts(it.current()) {
-		it.owner.wake()
-	}
-}
-
-// compareFacts counts a version if the facts differ from those before, and reports whether they do.
-func (it *item) compareFacts(o plan.Observed) (differ bool) {
-	it.status = it.statusOf(o)
+// fingerprint identifies the facts o. The facts of two moments with the same fingerprint do not differ. It is empty if
+// that is not known.
+func (f facts) fingerprint(o plan.Observed) string {
 	exports := ""
-	if it.answer != nil {
-		exports = string(it.answer.Observed)
+	if f.of.observed.answer != nil {
+		exports = string(f.of.observed.answer.Observed)
 	}
 	data, err := json.Marshal([]any{
 		o.Presence, o.Confirmed, o.Reason, o.Message, o.Failure, o.UID, o.Digest, o.Owner, o.Terminating, o.Readiness,
 		o.Verdict, o.External, exports,
 	})
-	sum := sha256.Sum256(data)
-	fingerprint := hex.EncodeToString(sum[:16])
-	if err == nil && fingerprint == it.fingerprint {
-		return false
+	if err != nil {
+		return ""
 	}
-	it.fingerprint = fingerprint
-	it.version++
-	return true
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
 }
 
-// failureOf returns the failure for the error of a call.
+// failureOf returns the failure for the error of a call, and the time after which the call may be repeated.
 func failureOf(method Method, err error) (f plan.Failure, after time.Duration) {
 	f = plan.Failure{
 		Class: plan.Transient, Reason: plan.WaitCallFailed,
@@ -365,3 +296,40 @@ func failureOf(method Method, err error) (f plan.Failure, after time.Duration) {
 
 // terminalRetry is the shortest time between two calls of which the first was refused for good.
 const terminalRetry = 30 * time.Second
+
+// Status is the state of an external in the metrics.
+type Status string
+
+// The states.
+const (
+	// StatusReady: it exists and is ready.
+	StatusReady Status = "ready"
+	// StatusNotReady: it exists and is not ready, or a call is under way, or it has not answered yet.
+	StatusNotReady Status = "not-ready"
+	// StatusFailed: the last call failed, or cannot be made.
+	StatusFailed Status = "failed"
+	// StatusUncertain: only a person can say whether it exists.
+	StatusUncertain Status = "uncertain"
+	// StatusAbsent: it does not exist.
+	StatusAbsent Status = "absent"
+)
+
+// Statuses are all states.
+func Statuses() []Status {
+	return []Status{StatusReady, StatusNotReady, StatusFailed, StatusUncertain, StatusAbsent}
+}
+
+// statusOf returns the state for the metrics.
+func statusOf(o plan.Observed) Status {
+	switch {
+	case o.Failure != nil && (o.Failure.Reason == plan.WaitCreateUncertain || o.Failure.Reason == plan.WaitStateDamaged):
+		return StatusUncertain
+	case o.Failure != nil:
+		return StatusFailed
+	case o.Presence == plan.Absent:
+		return StatusAbsent
+	case o.Presence == plan.Present && o.Readiness.State == ready.Ready:
+		return StatusReady
+	}
+	return StatusNotReady
+}

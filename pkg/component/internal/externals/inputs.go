@@ -1,197 +1,195 @@
 package externals
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// enter enters the desired objects and the inventory into the items, and returns the references that they need. The
-// caller holds the lock.
-func (s *Session) enter() []metav1alpha1.Reference {
-	o := s.owner
-	former := map[manifests.Key]*manifests.Object{}
-	for key, it := range o.items {
-		former[key] = it.desired
-		it.desired, it.entry = nil, metav1alpha1.InventoryEntry{}
+// inputs are what a pass knows about the externals, by key.
+type inputs struct {
+	component client.Object
+	desired   map[manifests.Key]*manifests.Object
+	entries   map[manifests.Key]metav1alpha1.InventoryEntry
+}
+
+// inputs returns what a pass knows about the externals.
+func (p *Pass) inputs() inputs {
+	in := inputs{
+		p.Component(), map[manifests.Key]*manifests.Object{}, map[manifests.Key]metav1alpha1.InventoryEntry{},
 	}
-	for i := range s.pass.Desired {
-		if !s.pass.Desired[i].Key.IsExternal() {
-			continue
-		}
-		object := s.pass.Desired[i] // A copy, so that the item does not retain the other manifests of the set.
-		it := o.item(object.Key)
-		it.desired = &object
-		if f := former[object.Key]; f != nil && isBound(f) && digests.Template(f.Digest) == object.Digest {
-			it.desired = f // Snapshot replaces it when the pass has bound values.
+	for i := range p.Desired {
+		if p.Desired[i].Key.IsExternal() {
+			object := p.Desired[i] // A copy, so that the other manifests of the set are not retained.
+			in.desired[object.Key] = &object
 		}
 	}
-	for _, e := range s.pass.Inventory {
+	for _, e := range p.Inventory {
 		if e.External {
-			it := o.item(plan.KeyOf(e))
-			it.entry = e
-			it.compare(it.creation())
+			in.entries[plan.KeyOf(e)] = e
 		}
 	}
-	var refs []metav1alpha1.Reference
-	for key, it := range o.items {
-		if it.isUnused() {
-			o.manager.polls.remove(it)
-			it.leaveAccount()
-			delete(o.items, key)
-			continue
-		}
-		it.driver = s.driver(key.Kind)
-		it.suspect()
-		refs = append(refs, it.references()...)
+	return in
+}
+
+// keys returns the keys of the externals that are desired or in the inventory.
+func (in inputs) keys() []manifests.Key {
+	return slices.AppendSeq(slices.Collect(maps.Keys(in.desired)), maps.Keys(in.entries))
+}
+
+// enter enters the desired manifest and the entry of the inventory.
+func (p *Pass) enter(t *step, in inputs) {
+	w, r := &t.s.wanted, &t.s.recorded
+	former := w.desired
+	w.component, w.desired = in.component, in.desired[w.key]
+	if w.desired != nil && former != nil && isBound(former) && digests.Template(former.Digest) == w.desired.Digest {
+		w.desired = former // Snapshot replaces it when the pass has bound values.
 	}
-	return refs
+	if r.entry = in.entries[w.key]; r.entry.External {
+		t.compareRecords(r.creation())
+	}
+	if !t.s.isUnused() {
+		w.driver = p.driver(w.key.Kind)
+		t.suspect()
+	}
 }
 
-// isBound reports whether the holes of a manifest are filled. A manifest without holes is not bound.
-func isBound(o *manifests.Object) bool { return digests.Template(o.Digest) != o.Digest }
-
-// hasHoles reports whether the holes of the desired manifest are not filled, because no pass has bound values yet.
-func (it *item) hasHoles() bool {
-	return it.desired != nil && it.desired.Settings.Binds() && !isBound(it.desired)
-}
-
-// isUnused reports whether an external is neither desired nor recorded.
-func (it *item) isUnused() bool {
-	return it.desired == nil && !it.entry.External && it.state == nil && it.writing == nil && !it.saving
-}
-
-func (s *Session) driver(kind string) external.Driver {
-	i := slices.IndexFunc(s.pass.Drivers, func(d external.Driver) bool { return d.Info().Kind == kind })
+func (p *Pass) driver(kind string) external.Driver {
+	i := slices.IndexFunc(p.Drivers, func(d external.Driver) bool { return d.Info().Kind == kind })
 	if i < 0 {
 		return nil
 	}
-	return s.pass.Drivers[i]
+	return p.Drivers[i]
 }
 
-// references returns the references of the manifests of an item.
-func (it *item) references() []metav1alpha1.Reference {
-	if it.isDone() {
+// references returns the references that the calls for an external may need.
+func references(s *situation) []metav1alpha1.Reference {
+	if s.isDone() {
 		return nil
 	}
-	var refs []metav1alpha1.Reference
-	if it.desired != nil {
-		if whole, err := it.desired.Whole(); err == nil {
-			refs, _ = manifests.ExternalReferences(whole.Body)
-		}
+	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: s.wanted.manifest()})
+	if s.recorded.state != nil && !s.recorded.state.Gone {
+		refs = append(refs, s.recorded.state.References...)
 	}
-	if it.state != nil && !it.state.Gone {
-		refs = append(refs, it.state.References...)
-	}
-	return append(refs, it.credentials()...)
+	return append(refs, s.wanted.credentials()...)
 }
 
-// isDone reports whether no more calls are made for the external, because it is deleted or released.
-func (it *item) isDone() bool {
-	return it.desired == nil && it.state != nil && it.state.Gone && it.damaged == ""
+// enterContents enters the contents of references, and what the handler says about the external.
+func (p *Pass) enterContents(t *step, contents map[metav1alpha1.Reference]Content) {
+	s, w := &t.s, &t.s.wanted
+	w.contents, w.unusable = contents, nil
+	if w.driver == nil {
+		w.account = accountKey{}
+		return
+	}
+	request := s.request(nil)
+	findings := check(w.driver, request)
+	w.knownID = p.identify(s, findings)
+	former := w.account
+	w.account = accountKey{w.driver, findings.Account, digestOfReferences(request.References, request.Credentials)}
+	w.unusable = p.problem(s, findings.Invalid)
+	if former != (accountKey{}) && former != w.account {
+		// The failures may be those of the former handler or of former credentials, so the calls are repeated at once.
+		s.underway.failures, s.observed.failed = nil, nil
+		if s.canAsk() {
+			t.pollAt(s.now)
+		}
+	}
 }
 
-// readReferences enters the contents of references, and finds the account of each item. The caller holds the lock.
-func (s *Session) readReferences(contents map[metav1alpha1.Reference]Content) {
-	o := s.owner
-	clear(o.secrets)
-	for ref, c := range contents {
-		o.secrets[ref] = secret{data: c.Data, missing: c.Missing}
+// check lets a handler check a request. A panic is an error.
+func check(driver external.Driver, request external.Request) external.Findings {
+	findings, err := guard(func() (external.Findings, error) { return driver.Check(request), nil })
+	if err != nil {
+		findings.Invalid = err
 	}
-	for _, it := range o.items {
-		it.unusable = nil
-		if it.driver == nil {
-			it.leaveAccount()
-			continue
-		}
-		request := it.request(nil)
-		findings, err := guard(func() (external.Findings, error) { return it.driver.Check(request), nil })
-		if err != nil {
-			findings.Invalid = err
-		}
-		it.knownID = s.identify(it, findings)
-		former := it.account
-		it.use(accountKey{
-			it.driver, findings.Account, digestOfReferences(request.References, request.Credentials),
-		})
-		it.unusable = it.problem(findings, s.pass.Desired)
-		if former != nil && former != it.account {
-			// The failures may be those of the former handler or of former credentials, so the calls are repeated at once.
-			it.failures, it.unobserved = nil, nil
-			if it.canAsk() {
-				it.pollAt(o.manager.now())
-			}
-		}
-	}
+	return findings
 }
 
 // identify returns the id that an external has, or gets, if it is known before: by its manifest, or by its kind.
-func (s *Session) identify(it *item, findings external.Findings) string {
-	applied := it.applied()
+func (p *Pass) identify(s *situation, findings external.Findings) string {
+	applied := s.recorded.applied()
 	switch {
-	case it.isUncertain():
+	case s.isUncertain():
 		// The create was made with the recorded manifest, and the desired one may have another id.
-		created, err := guard(func() (external.Findings, error) { return it.driver.Check(it.request(applied)), nil })
-		if err != nil {
-			return ""
-		}
-		return created.ID
-	case it.desired != nil && it.desired.Settings.ExternalID() != "":
-		return it.desired.Settings.ExternalID()
-	case it.isLost() && !s.isUnchanged(it), it.desired == nil && applied == nil:
+		return check(s.wanted.driver, s.request(applied)).ID
+	case s.wanted.externalID() != "":
+		return s.wanted.externalID()
+	case s.recorded.isLost() && !p.isUnchanged(s), s.wanted.desired == nil && applied == nil:
 		return ""
 	}
 	return findings.ID
 }
 
 // isUnchanged reports whether the desired manifest is the manifest of the recorded entry.
-func (s *Session) isUnchanged(it *item) bool {
-	if it.desired == nil {
+func (p *Pass) isUnchanged(s *situation) bool {
+	desired, entry := s.wanted.desired, s.recorded.entry
+	switch {
+	case desired == nil:
 		return false
+	case entry.Digest == "":
+		return entry.Revision == p.Revision
 	}
-	if it.entry.Digest == "" {
-		return it.entry.Revision == s.pass.Revision
-	}
-	return digests.SameContent(it.entry.Digest, it.desired.Digest)
+	return digests.SameContent(entry.Digest, desired.Digest)
 }
 
-// problem returns the failure of an item that no call can be made for.
-func (it *item) problem(findings external.Findings, desired []manifests.Object) *plan.Failure {
-	if it.isDone() {
+// problem returns the failure of an external that no call can be made for. invalid says why its spec cannot be used.
+func (p *Pass) problem(s *situation, invalid error) *plan.Failure {
+	if s.isDone() {
 		return nil
 	}
-	manifest := it.applied()
-	if it.desired != nil {
-		if whole, err := it.desired.Whole(); err == nil {
-			manifest = whole.Body.Object
-		}
+	manifest := s.wanted.manifest()
+	if manifest == nil {
+		manifest = s.recorded.applied()
 	}
 	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: manifest})
-	if missing := it.owner.missing(append(refs, it.credentials()...)); len(missing) > 0 {
+	if missing := s.wanted.missing(append(slices.Clone(refs), s.wanted.credentials()...)); len(missing) > 0 {
 		f := plan.Failure{Class: plan.Terminal, Reason: plan.WaitNotFound, Message: strings.Join(missing, "; ")}
-		if it.areDesired(manifest, desired) {
+		if p.rendersAny(refs) {
 			f.Class = plan.Transient // Objects of the component itself are created in this pass, or in a later wave.
 		}
 		return &f
 	}
-	if findings.Invalid != nil && it.desired != nil && !it.desired.Settings.Binds() {
-		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: findings.Invalid.Error()}
+	if invalid != nil && s.wanted.desired != nil && !s.wanted.desired.Settings.Binds() {
+		return &plan.Failure{Class: plan.Terminal, Reason: plan.WaitInvalid, Message: invalid.Error()}
 	}
 	return nil
 }
 
-// areDesired reports whether an object that the manifest of an external refers to is in the apply set.
-func (it *item) areDesired(manifest map[string]any, desired []manifests.Object) bool {
-	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: manifest})
+// rendersAny reports whether an object that a reference names is in the apply set.
+func (p *Pass) rendersAny(refs []metav1alpha1.Reference) bool {
 	return slices.ContainsFunc(refs, func(ref metav1alpha1.Reference) bool {
-		key := manifests.Key{Kind: string(ref.Kind), Namespace: it.owner.name.Namespace, Name: ref.Name}
-		return slices.ContainsFunc(desired, func(o manifests.Object) bool { return o.Key == key })
+		key := manifests.Key{Kind: string(ref.Kind), Namespace: p.Owner.Namespace, Name: ref.Name}
+		return slices.ContainsFunc(p.Desired, func(o manifests.Object) bool { return o.Key == key })
 	})
+}
+
+// digestOfReferences identifies the contents of references. The names are no part of the digest: equal credentials are
+// the same account.
+func digestOfReferences(all ...generator.References) string {
+	texts := []string{}
+	for _, refs := range all {
+		for ref, data := range refs {
+			if text, err := json.Marshal([]any{ref.Kind, data}); err == nil {
+				texts = append(texts, string(text))
+			}
+		}
+	}
+	slices.Sort(texts)
+	data, _ := json.Marshal(texts)
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

@@ -1,16 +1,21 @@
 package externals
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -74,25 +79,24 @@ type Options struct {
 
 // Manager has the externals of all components. It is safe for concurrent use.
 type Manager struct {
-	options Options
-	// lifetime ends when the operator stops. No call begins after that, and the calls under way are completed.
-	lifetime context.Context
-	calls    sync.WaitGroup
+	process
 
-	mu       sync.Mutex
-	owners   map[string]*owner
-	accounts map[accountKey]*account
-	budgets  map[budgetKey]*budget
+	options  Options
+	accounts *accounts
 	polls    *polls
+
+	// mu guards components, by the ids of their owners.
+	mu         sync.Mutex
+	components map[string]*component
 }
 
 // New returns a Manager whose calls end with ctx.
 func New(ctx context.Context, o Options) *Manager {
 	m := &Manager{
-		options: o, lifetime: ctx, owners: map[string]*owner{}, accounts: map[accountKey]*account{},
-		budgets: map[budgetKey]*budget{},
+		process: process{clock: o.Clock, lifetime: ctx}, options: o, components: map[string]*component{},
 	}
-	m.polls = newPolls(m)
+	m.accounts = newAccounts(&m.process)
+	m.polls = newPolls(&m.process, func(it *item) { it.component.observe(it) })
 	go m.polls.run(ctx)
 	return m
 }
@@ -100,82 +104,136 @@ func New(ctx context.Context, o Options) *Manager {
 // Wait waits for the end of the calls under way, after the lifetime of the Manager has ended.
 func (m *Manager) Wait() { m.calls.Wait() }
 
-// outliving returns a context that ends a grace after the lifetime of the Manager. The caller calls end.
-func (m *Manager) outliving(grace time.Duration) (ctx context.Context, end func()) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(m.lifetime))
-	stop := context.AfterFunc(m.lifetime, func() {
-		timer := m.options.Clock.NewTimer(grace)
-		defer timer.Stop()
-		select {
-		case <-timer.C():
-			cancel()
-		case <-ctx.Done():
+// component returns the component with the given owner. A new one knows nothing yet.
+func (m *Manager) component(o manifests.Owner) *component {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id := o.ID()
+	if m.components[id] == nil {
+		c := &component{
+			manager: m, owner: o, name: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
+			items: map[manifests.Key]*item{}, results: map[*item]result{},
 		}
-	})
-	return ctx, func() {
-		stop()
-		cancel()
+		c.recorder = &recorder{
+			owner: o, states: m.options.States, credentials: m.options.Credentials, adopt: c.adopt,
+		}
+		m.components[id] = c
 	}
+	return m.components[id]
 }
+
+// known returns the component with the given owner, or nil.
+func (m *Manager) known(o manifests.Owner) *component {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.components[o.ID()]
+}
+
+// Empty reports whether the Manager knows no externals of an owner.
+func (m *Manager) Empty(o manifests.Owner) bool { return m.known(o) == nil }
 
 // Forget drops what the Manager knows about the externals of an owner. Calls under way are completed, and their results
 // are recorded.
 func (m *Manager) Forget(o manifests.Owner) {
+	m.Pause(o)
 	m.mu.Lock()
-	former := m.owners[o.ID()]
-	delete(m.owners, o.ID())
-	m.mu.Unlock()
-	if former != nil {
-		former.stop()
-	}
+	defer m.mu.Unlock()
+	delete(m.components, o.ID())
 }
 
 // Pause ends the polls of a component, until the next pass over it.
 func (m *Manager) Pause(o manifests.Owner) {
-	m.mu.Lock()
-	paused := m.owners[o.ID()]
-	m.mu.Unlock()
-	if paused != nil {
-		paused.stop()
+	if c := m.known(o); c != nil {
+		c.stop()
 	}
-}
-
-// Empty reports whether the Manager knows no externals of an owner.
-func (m *Manager) Empty(o manifests.Owner) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.owners[o.ID()] == nil
 }
 
 // Recorded returns the recorded states of the externals of an owner as this process wrote or read them last. It returns
 // nil if the states must be read.
 func (m *Manager) Recorded(o manifests.Owner) *externalstate.Record {
+	c := m.known(o)
+	if c == nil {
+		return nil
+	}
+	return c.recorder.current()
+}
+
+const notAnswered = "it has not answered yet"
+
+// Get returns the last observation of an external in the form of an object: the applied spec, the observed state as its
+// status, the token as its UID, and the field id. The object is nil if the external does not exist. unknown says why it
+// is not known whether it exists.
+func (m *Manager) Get(of manifests.Owner, key manifests.Key) (obj *unstructured.Unstructured, unknown string) {
+	c := m.known(of)
+	if c == nil {
+		return nil, notAnswered
+	}
+	obj, o := c.get(key)
+	if o.Presence == plan.Unknown {
+		unknown = o.Message
+	}
+	return obj, unknown
+}
+
+// Count returns the numbers of externals, by kind and state. Externals that are deleted or released are not counted.
+func (m *Manager) Count() map[string]map[Status]int {
 	m.mu.Lock()
-	found := m.owners[o.ID()]
+	all := slices.Collect(maps.Values(m.components))
 	m.mu.Unlock()
-	if found == nil {
-		return nil
+	counts := map[string]map[Status]int{}
+	for _, c := range all {
+		c.count(counts)
 	}
-	found.mu.Lock()
-	defer found.mu.Unlock()
-	if !found.current {
-		return nil
-	}
-	return found.record
+	return counts
 }
 
-// of returns the owner with the given id. A new owner knows nothing yet.
-func (m *Manager) of(o manifests.Owner) *owner {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	id := o.ID()
-	if m.owners[id] == nil {
-		m.owners[id] = &owner{
-			manager: m, owner: o, name: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
-			items: map[manifests.Key]*item{}, secrets: map[metav1alpha1.Reference]secret{},
+// Demand observes all externals of an owner at once, within the limits of their accounts, and not only when their polls
+// are due. The component is woken if an answer differs from the last one. Demand makes no call itself. Before the first
+// pass it does nothing, because that pass observes all externals.
+func (m *Manager) Demand(of manifests.Owner) {
+	if c := m.known(of); c != nil {
+		c.changeAll(nil, func(t *step) { t.demand() })
+	}
+}
+
+// End removes our finalizer from the credentials of an owner whose externals are gone, and forgets the owner.
+func (m *Manager) End(ctx context.Context, owned manifests.Owner) error {
+	c := m.component(owned)
+	c.recorder.Lock()
+	defer c.recorder.Unlock()
+	var names []string
+	c.changeAll(nil, func(t *step) {
+		if t.s.recorded.state != nil {
+			names = append(names, secretNames(t.s.recorded.state.References)...)
 		}
+		if t.s.recorded.isOwned() {
+			t.event = releasedEvent(&t.s)
+		}
+	})
+	if err := c.recorder.end(ctx, names); err != nil {
+		return err
 	}
-	return m.owners[id]
+	m.Forget(owned)
+	return nil
 }
 
-func (m *Manager) now() time.Time { return m.options.Clock.Now() }
+// releasedEvent returns the event about an external that is left in place.
+func releasedEvent(s *situation) [2]string {
+	return [2]string{
+		"ExternalReleased", fmt.Sprintf("%s is left in place: id %q", s.wanted.key, cmp.Or(s.recorded.id(), s.id())),
+	}
+}
+
+// reduce makes facts from an external in the form of a live object, as from other live objects.
+func (m *Manager) reduce(
+	body *unstructured.Unstructured, reconciler string, readiness inspect.Analyzer,
+) plan.Observed {
+	view := m.options.View.Of(reconciler)
+	view.Analyzers = map[schema.GroupKind]inspect.Analyzer{body.GroupVersionKind().GroupKind(): readiness}
+	ctx := context.WithoutCancel(m.lifetime)
+	o := view.Object(ctx, body)
+	if o.Exports = view.Exports(ctx, body); o.Exports == nil {
+		o.Exports = plan.NewExports(nil, nil)
+	}
+	return o
+}

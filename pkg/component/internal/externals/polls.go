@@ -8,17 +8,20 @@ import (
 	"time"
 )
 
-// polls are the externals that are observed again, by the time of their next observation.
+// polls are the items that are observed again, by the time of their next observation.
 type polls struct {
-	manager *Manager
+	process *process
+	// observe begins an observation. It is called without the lock.
+	observe func(*item)
 
 	mu    sync.Mutex
 	queue pollQueue
+	of    map[*item]*poll
 	// changed is signalled when an earlier poll was added.
 	changed chan struct{}
 }
 
-// poll is the next observation of an item. Its index is -1 if it is not in the queue. The lock of polls guards it.
+// poll is the next observation of an item, by an account. Its index is the place in the queue.
 type poll struct {
 	item    *item
 	account *account
@@ -26,22 +29,25 @@ type poll struct {
 	index   int
 }
 
-func newPolls(m *Manager) *polls { return &polls{manager: m, changed: make(chan struct{}, 1)} }
+func newPolls(p *process, observe func(*item)) *polls {
+	return &polls{process: p, observe: observe, of: map[*item]*poll{}, changed: make(chan struct{}, 1)}
+}
 
-// schedule sets the time of the next observation of an item, which has the given account. An earlier time that is set
-// already stays, if keep is set.
-func (p *polls) schedule(it *item, a *account, due time.Time, keep bool) {
+// schedule sets the time of the next observation of an item by an account, unless an earlier time is set already.
+func (p *polls) schedule(it *item, a *account, due time.Time) {
 	p.mu.Lock()
-	it.poll.account = a
+	next := p.of[it]
 	switch {
-	case it.poll.index < 0:
-		it.poll.due = due
-		heap.Push(&p.queue, &it.poll)
-	case !keep || due.Before(it.poll.due):
-		it.poll.due = due
-		heap.Fix(&p.queue, it.poll.index)
+	case next == nil:
+		next = &poll{item: it, account: a, due: due}
+		p.of[it] = next
+		heap.Push(&p.queue, next)
+	case due.Before(next.due):
+		next.due = due
+		heap.Fix(&p.queue, next.index)
 	}
-	first := p.queue[0] == &it.poll
+	next.account = a
+	first := p.queue[0] == next
 	p.mu.Unlock()
 	if first {
 		select {
@@ -55,31 +61,30 @@ func (p *polls) schedule(it *item, a *account, due time.Time, keep bool) {
 func (p *polls) isScheduled(it *item) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return it.poll.index >= 0
+	return p.of[it] != nil
 }
 
 // remove ends the observations of an item.
 func (p *polls) remove(it *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if it.poll.index >= 0 {
-		heap.Remove(&p.queue, it.poll.index)
+	if next := p.of[it]; next != nil {
+		heap.Remove(&p.queue, next.index)
+		delete(p.of, it)
 	}
 }
 
 // run begins the observations that are due, until ctx ends.
 func (p *polls) run(ctx context.Context) {
 	for {
-		wait := time.Hour
-		for _, it := range p.due() {
-			it.observe()
+		due, wait := p.due()
+		for _, it := range due {
+			p.observe(it)
 		}
-		p.mu.Lock()
-		if len(p.queue) > 0 {
-			wait = p.queue[0].due.Sub(p.manager.now())
+		if len(due) > 0 {
+			continue // Meanwhile others may have become due.
 		}
-		p.mu.Unlock()
-		timer := p.manager.options.Clock.NewTimer(max(0, wait))
+		timer := p.process.clock.NewTimer(wait)
 		select {
 		case <-timer.C():
 		case <-p.changed:
@@ -91,19 +96,23 @@ func (p *polls) run(ctx context.Context) {
 	}
 }
 
-// due removes and returns the items whose observation is due.
-func (p *polls) due() []*item {
+// due removes and returns the items whose observation is due, and the time until the next one is.
+func (p *polls) due() (found []*item, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var found []*item
-	for now := p.manager.now(); len(p.queue) > 0 && !p.queue[0].due.After(now); {
+	now := p.process.now()
+	for len(p.queue) > 0 && !p.queue[0].due.After(now) {
 		next, _ := heap.Pop(&p.queue).(*poll)
+		delete(p.of, next.item)
 		found = append(found, next.item)
 	}
-	return found
+	if len(p.queue) == 0 {
+		return found, time.Hour
+	}
+	return found, p.queue[0].due.Sub(now)
 }
 
-// take removes and returns the observations of an account that are due before a time. A list makes them together.
+// take removes and returns the observations by an account that are due before a time. A list makes them together.
 func (p *polls) take(a *account, before time.Time) []poll {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +123,8 @@ func (p *polls) take(a *account, before time.Time) []poll {
 		}
 	}
 	for _, taken := range found {
-		heap.Remove(&p.queue, taken.item.poll.index)
+		heap.Remove(&p.queue, p.of[taken.item].index)
+		delete(p.of, taken.item)
 	}
 	return found
 }
@@ -145,7 +155,6 @@ func (q *pollQueue) Push(x any) {
 // Pop implements heap.Interface.
 func (q *pollQueue) Pop() any {
 	last := (*q)[len(*q)-1]
-	last.index = -1
 	*q = (*q)[:len(*q)-1]
 	return last
 }

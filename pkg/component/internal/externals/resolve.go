@@ -12,79 +12,71 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// resolve returns the changes of states that the answers of a person make. The caller holds the lock.
-func (s *Session) resolve() map[manifests.Key]*externalstate.State {
-	changes := map[manifests.Key]*externalstate.State{}
-	for key, it := range s.owner.items {
-		if _, answered := s.pass.Resolved[key]; !answered {
-			it.rejectedID = ""
-		}
-	}
-	for key, r := range s.pass.Resolved {
-		it := s.owner.items[key]
-		if it == nil || !it.isUncertain() && !it.isLost() || r.Token != it.token() {
-			continue
-		}
-		switch {
-		case r.Absent:
-			changes[key] = nil
-			if it.entry.External {
-				changes[key] = &externalstate.State{Token: newToken(it.token()), Gone: true}
-			}
-		case r.ID != "" && r.ID == it.rejectedID:
-			continue // The id was looked up already; see unclaimed.
-		case r.ID != "":
-			changes[key] = it.claimed(r.ID)
-		}
-		it.missing, it.unobserved, it.rejection = absence{}, nil, ""
-	}
-	return changes
+// Resolution is the answer of a person: the id of the external, or that it does not exist.
+type Resolution struct {
+	Token  string `json:"token"`
+	ID     string `json:"id,omitempty"`
+	Absent bool   `json:"absent,omitempty"`
 }
 
-// claimed returns the state with an id that a person gave. Until an observation confirms the id, the intent stays. If
-// the state was lost, Since stays zero: the time of the create is not known, so Create must not be repeated with its
-// token; see mayRepeat.
-func (it *item) claimed(id string) *externalstate.State {
-	claimed := it.restored(id)
-	claimed.Intent = externalstate.IntentCreate
-	return claimed
-}
-
-// unclaimed records that the id that a person gave is not that of the external. problem says why. Nothing is created,
-// and the person is asked again.
-func (it *item) unclaimed(problem string) {
-	id := it.state.ID
-	it.owner.later(it, false, result{
-		token: it.state.Token,
-		change: func(s externalstate.State) *externalstate.State {
-			s.ID, s.Intent = "", externalstate.IntentCreate
-			return &s
-		},
-		done: func() {
-			it.sent, it.missing, it.answer = true, absence{}, nil
-			it.rejectedID = id
-			it.rejection = fmt.Sprintf("the external %q, which the answer named, %s, and nothing was created", id, problem)
-			it.changed()
-		},
-	})
+// resolve returns the state that the answer of a person makes. It is nil if nothing is to be recorded any more. changes
+// is not set if there is no answer, or if it is about something else.
+func (p *Pass) resolve(t *step) (next *externalstate.State, changes bool) {
+	s, o := &t.s, &t.s.observed
+	answer, answered := p.Resolved[s.wanted.key]
+	if !answered {
+		o.rejectedID = ""
+		return nil, false
+	}
+	if !s.isUncertain() && !s.recorded.isLost() || answer.Token != s.recorded.token() {
+		return nil, false
+	}
+	switch {
+	case answer.Absent:
+		changes = true
+		if s.recorded.entry.External {
+			next = &externalstate.State{Token: newToken(s.recorded.token()), Gone: true}
+		}
+	case answer.ID != "" && answer.ID == o.rejectedID:
+		return nil, false // The id was looked up already; see unclaimed.
+	case answer.ID != "":
+		// Until an observation confirms the id, the intent stays. If the state was lost, Since stays zero: the time of the
+		// create is not known, so Create must not be repeated with its token; see mayRepeat.
+		next, changes = restored(answer.ID, s), true
+		next.Intent = externalstate.IntentCreate
+	}
+	o.missing, o.failed, o.rejection = absence{}, nil, ""
+	return next, changes
 }
 
 // restored returns the state of an external whose id was found.
-func (it *item) restored(id string) *externalstate.State {
-	restored := externalstate.State{Token: it.token()}
-	if restored.Token == "" {
-		restored.Token = newToken("")
+func restored(id string, s *situation) *externalstate.State {
+	next := externalstate.State{Token: s.recorded.token()}
+	if next.Token == "" {
+		next.Token = newToken("")
 	}
-	if it.state != nil && it.damaged == "" {
-		restored = *it.state
-	} else if it.desired != nil {
+	if s.recorded.state != nil {
+		next = *s.recorded.state
+	} else if s.wanted.desired != nil {
 		// The desired manifest is recorded without its digest, because it is not known which manifest was applied. So it is
 		// applied now.
-		restored.Manifest, restored.References = it.recorded(*it.desired)
-		restored.Manifest = withoutDigest(restored.Manifest, it.owner.owner.Reconciler)
+		next.Manifest, next.References = s.wanted.toRecord(s.wanted.desired)
+		next.Manifest = withoutDigest(next.Manifest, s.wanted.owner.Reconciler)
 	}
-	restored.ID, restored.Intent = id, externalstate.IntentNone
-	return &restored
+	next.ID, next.Intent = id, externalstate.IntentNone
+	return &next
+}
+
+// restored notes that the state of an external whose state was lost is recorded again, or the error.
+func (t *step) restored(err error) {
+	t.s.underway.saving, t.s.underway.sent, t.s.observed.missing = false, false, absence{}
+	if err != nil {
+		t.s.observed.failed = &failed{failure: plan.Failure{
+			Class: plan.Transient, Reason: plan.WaitCallFailed, Message: fmt.Sprintf("record its state: %v", err),
+		}, attempts: 1}
+	}
+	t.pollAt(t.s.now.Add(minBackoff))
+	t.compare = true
 }
 
 // withoutDigest returns a manifest without the annotation that identifies it.
@@ -101,36 +93,4 @@ func withoutDigest(manifest json.RawMessage, reconciler string) json.RawMessage 
 		return manifest
 	}
 	return text
-}
-
-// restore records the id of an external whose state was lost. The caller holds the lock.
-func (o *owner) restore(it *item, id string) {
-	if it.saving {
-		return
-	}
-	it.saving = true
-	o.manager.calls.Go(func() {
-		ctx, end := o.manager.outliving(maxRecording)
-		defer end()
-		o.recording.Lock()
-		defer o.recording.Unlock()
-		err := o.load(ctx)
-		o.mu.Lock()
-		restored := it.restored(id)
-		o.mu.Unlock()
-		if err == nil {
-			err = o.write(ctx, map[manifests.Key]*externalstate.State{it.key: restored})
-		}
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		it.saving = false
-		if err != nil {
-			it.unobserved = &failed{failure: plan.Failure{
-				Class: plan.Transient, Reason: plan.WaitCallFailed, Message: fmt.Sprintf("record its state: %v", err),
-			}, attempts: 1}
-		}
-		it.missing, it.sent = absence{}, false
-		it.pollAt(o.manager.now().Add(minBackoff))
-		it.changed()
-	})
 }

@@ -3,12 +3,12 @@ package externals
 import (
 	"context"
 	"slices"
-	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -47,17 +47,10 @@ type Content struct {
 	Missing string
 }
 
-// Resolution is the answer of a person: the id of the external, or that it does not exist.
-type Resolution struct {
-	Token  string `json:"token"`
-	ID     string `json:"id,omitempty"`
-	Absent bool   `json:"absent,omitempty"`
-}
-
 // Session implements applier.Externals for one pass.
 type Session struct {
-	owner *owner
-	pass  Pass
+	component *component
+	pass      Pass
 	// prepared are the externals of the current actions whose intents are recorded.
 	prepared map[manifests.Key]bool
 }
@@ -68,11 +61,10 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	if !p.hasExternals() && !p.Recorded && m.Empty(p.Owner) {
 		return nil, nil
 	}
-	o := m.of(p.Owner)
-	s := &Session{owner: o, pass: p}
-	o.recording.Lock()
-	defer o.recording.Unlock()
-	refs, err := s.load(ctx)
+	c := m.component(p.Owner)
+	c.recorder.Lock()
+	defer c.recorder.Unlock()
+	refs, err := c.enterPass(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -80,90 +72,76 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.mu.Lock()
-	s.readReferences(contents)
-	changes := s.resolve()
-	s.repeatDeletions(changes)
-	released, shortened := s.stale(changes)
-	o.mu.Unlock()
-	if len(changes) > 0 {
-		if err := o.write(ctx, changes); err != nil {
-			return nil, err
-		}
-	}
-	if err := s.releaseCredentials(ctx, released); err != nil {
+	u := newUpkeep()
+	c.changeAll(nil, func(t *step) {
+		p.enterContents(t, contents)
+		u.add(t, &p)
+	})
+	if err := c.recorder.write(ctx, u.changes); err != nil {
 		return nil, err
 	}
-	if len(shortened) > 0 {
-		// The states name their former Secrets until the Secrets are released.
-		if err := o.write(ctx, shortened); err != nil {
-			return nil, err
-		}
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	s.start()
-	noteRequest(o, p.Requested)
-	return s, nil
-}
-
-// load reads the recorded states, and enters the desired objects and the inventory. It returns the references that the
-// externals need.
-func (s *Session) load(ctx context.Context) ([]metav1alpha1.Reference, error) {
-	o := s.owner
-	if err := o.load(ctx); err != nil {
+	if err := c.recorder.release(ctx, u, p.KeepSecrets); err != nil {
 		return nil, err
 	}
-	enter := func() []metav1alpha1.Reference {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.stopped, o.component = false, s.pass.Component()
-		return s.enter()
+	// The states name their former Secrets until the Secrets are released.
+	if err := c.recorder.write(ctx, u.shortened); err != nil {
+		return nil, err
 	}
-	refs := enter()
-	if reloaded, err := o.reload(ctx); !reloaded || err != nil {
-		return refs, err
-	}
-	return enter(), nil
+	requested := c.isNewRequest(p.Requested)
+	c.changeAll(nil, func(t *step) {
+		p.resume(t)
+		if requested {
+			t.demand()
+		}
+	})
+	return &Session{component: c, pass: p}, nil
 }
 
 // hasExternals reports whether an external is desired or recorded.
-func (p Pass) hasExternals() bool {
+func (p *Pass) hasExternals() bool {
 	return slices.ContainsFunc(p.Desired, func(o manifests.Object) bool { return o.Key.IsExternal() }) ||
 		slices.ContainsFunc(p.Inventory, func(e metav1alpha1.InventoryEntry) bool { return e.External })
 }
 
-// maxFirstAnswers is the time for which a pass waits for the first answers of externals.
-const maxFirstAnswers = 10 * time.Second
+// enterPass reads the recorded states, and enters the desired objects and the inventory. It returns the references that
+// the externals need. The caller holds the lock of the recorder.
+func (c *component) enterPass(ctx context.Context, p *Pass) (refs []metav1alpha1.Reference, err error) {
+	if err := c.recorder.load(ctx); err != nil {
+		return nil, err
+	}
+	c.resume()
+	in := p.inputs()
+	outdated := false
+	enter := func(t *step) {
+		p.enter(t, in)
+		outdated = outdated || t.s.recorded.damaged == olderVersion
+		refs = append(refs, references(&t.s)...)
+	}
+	if c.changeAll(in.keys(), enter); outdated {
+		// Another process may have written the states since they were read.
+		if err := c.recorder.reload(ctx); err != nil {
+			return nil, err
+		}
+		refs = nil
+		c.changeAll(in.keys(), enter)
+	}
+	return refs, nil
+}
 
 // Synced implements applier.Externals.
 func (s *Session) Synced() bool {
-	s.owner.mu.Lock()
-	defer s.owner.mu.Unlock()
-	now := s.owner.manager.now()
-	for _, it := range s.owner.items {
-		if it.asked || !it.canAsk() || it.writing != nil || it.saving {
-			continue
-		}
-		if it.firstAsked.IsZero() {
-			it.firstAsked = now
-			s.owner.wakeAt(now.Add(maxFirstAnswers), func() bool { return !it.asked })
-		}
-		if now.Before(it.firstAsked.Add(maxFirstAnswers)) {
-			return false
-		}
-	}
-	return true
+	synced := true
+	s.component.changeAll(nil, func(t *step) { synced = !t.expectAnswer() && synced })
+	return synced
 }
 
 // Snapshot implements applier.Externals.
 func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
-	s.owner.mu.Lock()
-	defer s.owner.mu.Unlock()
+	bound := map[manifests.Key]*manifests.Object{}
 	for i := range f.Desired {
-		if it := s.owner.items[f.Desired[i].Key]; it != nil && it.desired != nil && isBound(&f.Desired[i]) {
+		if f.Desired[i].Key.IsExternal() && isBound(&f.Desired[i]) {
 			object := f.Desired[i]
-			it.desired = &object
+			bound[object.Key] = &object
 		}
 	}
 	states := plan.Snapshot{}
@@ -171,9 +149,13 @@ func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
 		if !key.IsExternal() {
 			continue
 		}
-		states[key] = new(plan.NotObserved())
-		if it := s.owner.items[key]; it != nil {
-			states[key] = it.facts()
+		states[key] = s.component.factsAfter(key, func(t *step) {
+			if object := bound[key]; object != nil && t.s.wanted.desired != nil {
+				t.s.wanted.desired = object
+			}
+		})
+		if states[key] == nil {
+			states[key] = new(plan.NotObserved())
 		}
 	}
 	return states
@@ -181,21 +163,98 @@ func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
 
 // Finished implements applier.Externals.
 func (s *Session) Finished() (map[manifests.Key]plan.Result, []outcome.Change) {
-	s.owner.mu.Lock()
-	defer s.owner.mu.Unlock()
 	results, changes := map[manifests.Key]plan.Result{}, []outcome.Change(nil)
-	for _, done := range s.owner.finished {
+	for _, done := range s.component.takeFinished() {
 		changes = append(changes, done.change)
-		it := s.owner.items[done.change.Key]
-		current := it != nil && it.desired != nil && it.desired.Digest == done.digest && done.trigger == s.pass.Trigger
-		if current && done.verb != plan.VerbDelete {
-			results[done.change.Key] = plan.Result{Verb: done.verb, Observed: it.facts(), Attempts: 1}
-			if it.answer != nil && it.differs() != "" {
+		isCurrent := false
+		s.component.changeKey(done.change.Key, func(t *step, _ string) {
+			isCurrent = done.isCurrent(&t.s, s.pass.Trigger)
+		})
+		if isCurrent {
+			facts := s.component.factsAfter(done.change.Key, func(t *step) {
 				// This pass counts an external that was written as in sync. The next pass repairs the difference.
-				s.owner.wake()
-			}
+				t.wake = t.s.observed.differs() != ""
+			})
+			results[done.change.Key] = plan.Result{Verb: done.verb, Observed: facts, Attempts: 1}
 		}
 	}
-	s.owner.finished = nil
 	return results, changes
+}
+
+// Prepare implements applier.Externals. It records the intents of all actions with one request for each Secret, and
+// before that holds the credentials. Actions whose external changed since the plan was made are left out.
+func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error) {
+	if !slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Key.IsExternal() }) {
+		return nil, nil
+	}
+	c := s.component
+	c.recorder.Lock()
+	defer c.recorder.Unlock()
+	if err := c.recorder.load(ctx); err != nil {
+		return nil, err
+	}
+	changes, secrets := s.prepare(actions)
+	if err := c.recorder.hold(ctx, secrets); err != nil || len(changes) == 0 {
+		return nil, err
+	}
+	tokens = map[manifests.Key]string{}
+	for key, next := range changes {
+		if next.Intent == externalstate.IntentCreate {
+			tokens[key] = next.Token
+		}
+		c.changeKey(key, func(t *step, _ string) { t.s.recorded.attempts.note(next, t.s.recorded.entry.Begun) })
+	}
+	if err = c.recorder.write(ctx, changes); err != nil {
+		for key, next := range changes {
+			c.changeKey(key, func(t *step, _ string) { t.s.recorded.attempts.doubt(next) })
+		}
+	}
+	return tokens, err
+}
+
+// prepare returns the states to record before actions, and the Secrets that their externals need.
+func (s *Session) prepare(actions []plan.Action) (changes map[manifests.Key]*externalstate.State, secrets []string) {
+	changes, s.prepared = map[manifests.Key]*externalstate.State{}, map[manifests.Key]bool{}
+	for _, planned := range actions {
+		s.component.changeKey(planned.Key, func(t *step, version string) {
+			expected := planned.Preconditions.ResourceVersion
+			if !t.s.canAct() || expected != "" && expected != version {
+				return
+			}
+			s.prepared[planned.Key] = true
+			if next := (action{planned, s.pass.Trigger}).stateBefore(&t.s); next != nil {
+				changes[planned.Key] = next
+				secrets = append(secrets, secretNames(next.References)...)
+			}
+		})
+	}
+	return changes, secrets
+}
+
+// Run implements applier.Externals.
+func (s *Session) Run(_ context.Context, actions []plan.Action) []plan.Result {
+	results := make([]plan.Result, len(actions))
+	for i, planned := range actions {
+		results[i] = s.run(action{planned, s.pass.Trigger})
+	}
+	return results
+}
+
+// run begins one action. If it cannot begin, the result has the current facts.
+func (s *Session) run(a action) plan.Result {
+	var result *plan.Result
+	facts := s.component.factsAfter(a.Key, func(t *step) {
+		if t.s.canAct() && s.prepared[a.Key] {
+			result = a.run(t)
+		}
+	})
+	switch {
+	case facts == nil:
+		return plan.Result{Verb: plan.VerbRead, Observed: new(plan.NotObserved())}
+	case result == nil:
+		return plan.Result{Verb: plan.VerbRead, Observed: facts}
+	case result.Started:
+		result.Observed = facts
+	}
+	return *result
 }

@@ -1,0 +1,115 @@
+package externals
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// recorder reads and writes the recorded states of the externals of a component, and holds their credentials. Its lock
+// serialises the requests, and guards the fields below it. All methods but current need it.
+type recorder struct {
+	owner       manifests.Owner
+	states      States
+	credentials Credentials
+	// adopt is called with the states that were read or written.
+	adopt func(*externalstate.Record)
+
+	sync.Mutex
+	// last are the recorded states as they were read or written last. known is the same, or nil if they must be read again.
+	last  *externalstate.Record
+	known atomic.Pointer[externalstate.Record]
+	// held are the names of the Secrets that have our finalizer, and released those that lost it.
+	held, released []string
+}
+
+// current returns the recorded states. It returns nil if they must be read.
+func (r *recorder) current() *externalstate.Record { return r.known.Load() }
+
+// load reads the recorded states, if they are not known.
+func (r *recorder) load(ctx context.Context) error {
+	if r.current() != nil {
+		return nil
+	}
+	record, err := r.states.Load(ctx, r.owner, r.last)
+	if err != nil {
+		return err
+	}
+	r.enter(record)
+	return nil
+}
+
+// reload reads the recorded states again, because another process may have written them since they were read.
+func (r *recorder) reload(ctx context.Context) error {
+	r.known.Store(nil)
+	return r.load(ctx)
+}
+
+func (r *recorder) enter(record *externalstate.Record) {
+	r.last = record
+	r.known.Store(record)
+	r.adopt(record)
+}
+
+// write records changes of states. After an error the states are loaded again by the next pass.
+func (r *recorder) write(ctx context.Context, changes map[manifests.Key]*externalstate.State) error {
+	if len(changes) == 0 {
+		return nil
+	}
+	written, err := r.states.Write(ctx, r.owner, r.last, changes)
+	if err != nil {
+		r.known.Store(nil)
+		return err
+	}
+	r.enter(written)
+	return nil
+}
+
+// hold adds our finalizer to the Secrets that do not have it.
+func (r *recorder) hold(ctx context.Context, secrets []string) error {
+	secrets = slices.DeleteFunc(sorted(secrets), func(name string) bool { return slices.Contains(r.held, name) })
+	if len(secrets) == 0 {
+		return nil
+	}
+	if err := r.credentials.Hold(ctx, r.owner, secrets); err != nil {
+		return err
+	}
+	r.held = append(r.held, secrets...)
+	r.released = slices.DeleteFunc(r.released, func(name string) bool { return slices.Contains(secrets, name) })
+	return nil
+}
+
+// release removes our finalizer from the Secrets that had it or that states name, except from those that are needed, by
+// externals or, in kept, for another reason.
+func (r *recorder) release(ctx context.Context, u *upkeep, kept []string) error {
+	secrets := slices.DeleteFunc(sorted(append(u.named, r.held...)), func(name string) bool {
+		return u.needed[name] || slices.Contains(r.released, name)
+	})
+	if len(secrets) == 0 {
+		return nil
+	}
+	if err := r.credentials.Release(ctx, r.owner, secrets, kept); err != nil {
+		return err
+	}
+	r.held = slices.DeleteFunc(r.held, func(name string) bool { return slices.Contains(secrets, name) })
+	r.released = append(r.released, secrets...)
+	return nil
+}
+
+// end removes our finalizer from the Secrets that have it, and from others that states name.
+func (r *recorder) end(ctx context.Context, named []string) error {
+	if named = sorted(append(named, r.held...)); len(named) == 0 {
+		return nil
+	}
+	return r.credentials.Release(ctx, r.owner, named, nil)
+}
+
+// mayFree notes Secrets that the externals may need no more. The next pass releases those that none needs.
+func (r *recorder) mayFree(secrets []string) { r.held = sorted(append(secrets, r.held...)) }
+
+// sorted returns a sorted copy of names, each of them once.
+func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
