@@ -9,6 +9,7 @@ import (
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -26,7 +27,7 @@ var templates = map[string][]string{
 // checkMetadata checks the syntax of labels and annotations of an object, and of its pod template.
 func checkMetadata(o manifests.Object) []Fault {
 	faults := checkMetadataAt(o.Body.Object, nil)
-	if at, ok := templates[o.Key.Kind]; ok && manifests.IsBuiltIn(o.Key.Group) {
+	if at, ok := templates[o.Key.Kind]; ok && builtintypes.IsBuiltIn(o.Key.Group) {
 		faults = append(faults, checkMetadataAt(o.Body.Object, at)...)
 	}
 	return faults

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -44,7 +45,7 @@ func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Inv
 			Object: whole, Types: builtIn, DropsUnknown: o.Settings.UpdatePolicy == metav1alpha1.UpdateReplace,
 		}
 		d, defined := definitions[o.Key.GroupKind()]
-		s.UnknownType = !defined && !manifests.IsBuiltIn(o.Key.Group)
+		s.UnknownType = !defined && !builtintypes.IsBuiltIn(o.Key.Group)
 		if defined {
 			if d, err = d.Whole(); err != nil {
 				return nil, err

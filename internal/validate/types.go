@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/structured-merge-diff/v6/typed"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // notDeclared is the message of the schema about a field that the type does not have. duplicate begins the message
@@ -70,7 +70,7 @@ func checkValues(s Subject, others []Fault) []Fault {
 		path := fieldNames(f.Field)
 		known := slices.ContainsFunc(others, func(o Fault) bool { return related(fieldNames(o.Field), path) })
 		if !known {
-			ofSchema := !manifests.IsBuiltIn(s.Object.Key.Group)
+			ofSchema := !builtintypes.IsBuiltIn(s.Object.Key.Group)
 			faults = append(faults, Fault{Field: f.Field, Message: f.Message, OfSchema: ofSchema, OfValue: true})
 		}
 	}

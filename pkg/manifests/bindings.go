@@ -10,8 +10,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/internal/holes"
 )
 
 // Bindings are the exports of a set, by name, with the objects that export them. The zero value has no exports.
@@ -50,7 +52,7 @@ type Bound struct {
 }
 
 // ErrNotYet is the error of Bind if an expression reads a field that the exported values do not have yet.
-var ErrNotYet = errNoValue
+var ErrNotYet = holes.ErrNoValue
 
 // Bind replaces the holes of an object. The function value returns the value of an export; known is false if it has
 // none. The error names the field, and has no values of Secrets.
@@ -60,9 +62,9 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 		return Bound{}, err
 	}
 	values, missing := map[string]any{}, map[string]bool{}
-	body, err := mapHoles(whole.Body.Object, o.Key.GroupKind(), b.scope, nil, func(at place, parts []hole) (any, error) {
+	body, err := holes.Map(whole.Body.Object, o.Key.GroupKind(), b.scope, nil, func(at holes.Place, parts []holes.Part) (any, error) {
 		complete := true
-		for _, name := range variablesOf(parts) {
+		for _, name := range holes.Variables(parts) {
 			v, known := value(name)
 			if values[name] = v; !known {
 				missing[name], complete = true, false
@@ -71,7 +73,7 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 		if !complete {
 			return "", nil
 		}
-		filled, err := fill(ctx, parts, values, at.isText(o.Key.GroupKind()))
+		filled, err := holes.Fill(ctx, parts, values, at.IsText(o.Key.GroupKind()))
 		if err != nil {
 			return nil, b.withoutValues(o, err)
 		}
@@ -88,7 +90,7 @@ func (b Bindings) Bind(ctx context.Context, o Object, value func(name string) (v
 		return Bound{}, err
 	}
 	bound.Packed, bound.Body = nil, &unstructured.Unstructured{Object: body}
-	bound.Immutable = hashImmutable(bound.Body)
+	bound.Immutable = builtintypes.HashImmutable(bound.Body)
 	annotations := bound.Body.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
@@ -110,18 +112,6 @@ func (b Bindings) withoutValues(o Object, err error) error {
 	return errors.New(
 		"a hole has no value: its expression failed; the reason may contain values of Secrets, and is not shown",
 	)
-}
-
-// variablesOf returns the names of the exports that a text uses, in ascending order.
-func variablesOf(parts []hole) []string {
-	var names []string
-	for _, p := range parts {
-		if p.program != nil {
-			names = append(names, p.program.Variables()...)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }
 
 // checkBindings returns the contradictions between the exports and the holes of a set: names that two objects export,
@@ -161,7 +151,7 @@ type bindingCheck struct {
 	uses   uses
 	errs   []error
 	// budget bounds the expressions of the set.
-	budget *expressionBudget
+	budget *expression.Budget
 }
 
 func (c *bindingCheck) fail(key Key, format string, args ...any) {
@@ -189,23 +179,23 @@ func (c *bindingCheck) addExports(o Object) {
 
 func (c *bindingCheck) addHoles(reconciler string, o Object) {
 	count := 0
-	_, err := mapHoles(
+	_, err := holes.Map(
 		o.Body.Object,
 		o.Key.GroupKind(),
 		c.bindings.scope,
 		c.budget,
-		func(at place, parts []hole) (any, error) {
-			if count += countHoles(parts); count > maxHoles {
-				return nil, errTooManyHoles
+		func(at holes.Place, parts []holes.Part) (any, error) {
+			if count += holes.Count(parts); count > holes.Max {
+				return nil, holes.ErrTooMany
 			}
-			if at.isIdentity(reconciler) {
+			if at.IsIdentity(reconciler) {
 				return nil, errors.New("the identity and the settings of an object cannot have holes")
 			}
-			names := variablesOf(parts)
+			names := holes.Variables(parts)
 			for _, name := range names {
 				c.uses.inHoles.add(o.Key, c.bindings.exporters[name])
 			}
-			return "", c.checkUse(o, names, at.isEncoded(o.Key.GroupKind()))
+			return "", c.checkUse(o, names, at.IsEncoded(o.Key.GroupKind()))
 		},
 	)
 	if err != nil {
@@ -233,19 +223,6 @@ func (c *bindingCheck) addConditions(o Object) {
 	if err := c.checkUse(o, names, false); err != nil {
 		c.fail(o.Key, "a condition reads an export: %w", err)
 	}
-}
-
-// isIdentity reports whether a text at the place identifies the object, or is a setting.
-func (p place) isIdentity(reconciler string) bool {
-	switch {
-	case len(p) == 1:
-		return p[0] == "apiVersion" || p[0] == "kind"
-	case len(p) == 2 && p[0] == "metadata":
-		return true
-	case len(p) == 3 && p[0] == "metadata" && (p[1] == "annotations" || p[1] == "labels"):
-		return strings.HasPrefix(p[2], reconciler+"/")
-	}
-	return false
 }
 
 // checkUse checks the exports that an object uses, and records them. protected is set if the data of a Secret receives

@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 func fixNamespace(body *unstructured.Unstructured, scope Scope, fallback string) error {
@@ -45,7 +47,7 @@ func clean(body *unstructured.Unstructured, statusIsSubresource bool) error {
 		delete(body.Object, "status")
 	}
 	dropNullTimestamps(body.Object)
-	if IsBuiltIn(body.GroupVersionKind().Group) {
+	if builtintypes.IsBuiltIn(body.GroupVersionKind().Group) {
 		dropEmptyProtocols(body.Object)
 	}
 	if _, aggregated := body.Object["aggregationRule"]; aggregated && body.GetKind() == "ClusterRole" {
@@ -176,7 +178,7 @@ func (n normaliser) statusIsSubresource(gvk schema.GroupVersionKind, scope Scope
 	if answer, ok := n.statuses[gvk]; ok {
 		return answer, nil
 	}
-	if IsBuiltIn(gvk.Group) || scope == ScopeUnknown || n.StatusIsSubresource == nil {
+	if builtintypes.IsBuiltIn(gvk.Group) || scope == ScopeUnknown || n.StatusIsSubresource == nil {
 		return true, nil
 	}
 	return n.StatusIsSubresource(gvk)

@@ -61,31 +61,3 @@ func ExampleStageOf() {
 	// Deployment false
 	// Boat true
 }
-
-func ExampleHasStatus() {
-	fmt.Println(
-		manifests.HasStatus(schema.GroupKind{Kind: "ConfigMap"}),
-		manifests.HasStatus(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
-	)
-	// Output: false true
-}
-
-func ExampleIsBuiltIn() {
-	fmt.Println(manifests.IsBuiltIn("apps"), manifests.IsBuiltIn("example.com"))
-	// Output: true false
-}
-
-func ExampleRunsOnce() {
-	fmt.Println(
-		manifests.RunsOnce(schema.GroupKind{Group: "batch", Kind: "Job"}),
-		manifests.RunsOnce(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
-	)
-	// Output: true false
-}
-
-func ExampleIsEphemeral() {
-	job := mustDecode("apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate}\nspec: {ttlSecondsAfterFinished: " +
-		"60}\n")[0]
-	fmt.Println(manifests.IsEphemeral(job))
-	// Output: true
-}

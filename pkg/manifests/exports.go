@@ -100,7 +100,7 @@ func splitList(text string) ([]string, error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; c {
 		case '"', '\'':
-			end := endOfQuote(text, i)
+			end := expression.EndOfQuote(text, i)
 			if end < 0 {
 				return nil, fmt.Errorf("the quote %c at position %d is not closed", c, i+1)
 			}
@@ -120,36 +120,6 @@ func splitList(text string) ([]string, error) {
 	}
 	add(len(text))
 	return elements, nil
-}
-
-// endOfQuote returns the position after a quoted text of CEL that begins at start, or -1 if it is not closed. In a raw
-// text, with an r before the quote, a backslash has no meaning.
-func endOfQuote(text string, start int) int {
-	quote := text[start : start+1]
-	if triple := strings.Repeat(quote, 3); strings.HasPrefix(text[start:], triple) {
-		quote = triple
-	}
-	raw := isRaw(text[:start])
-	for i := start + len(quote); i < len(text); i++ {
-		switch {
-		case text[i] == '\\' && !raw:
-			i++
-		case strings.HasPrefix(text[i:], quote):
-			return i + len(quote)
-		}
-	}
-	return -1
-}
-
-// isRaw reports whether the text before a quote ends with the prefix of a raw text: r, in any order with b.
-func isRaw(before string) bool {
-	prefix := before[len(strings.TrimRight(before, "rRbB")):]
-	if len(prefix) == 0 || len(prefix) > 2 || !strings.ContainsAny(prefix, "rR") {
-		return false
-	}
-	rest := before[:len(before)-len(prefix)]
-	return rest == "" ||
-		!exportName.MatchString(rest[len(rest)-1:]) && (rest[len(rest)-1] < '0' || rest[len(rest)-1] > '9')
 }
 
 // exports parses the exports among the annotations.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/holes"
 )
 
 // ExternalGroup is the API group of the manifests of dependents outside Kubernetes (externals), and ExternalVersion is
@@ -89,13 +90,7 @@ func withoutHoles(body *unstructured.Unstructured, s Settings) (known *unstructu
 	if !s.Binds() {
 		return body, false
 	}
-	spec, err := mapTexts(body.Object["spec"], nil, func(_ place, text string) (value any, _ error) {
-		if !strings.Contains(text, holeBegin) {
-			return text, nil
-		}
-		partial = true
-		return value, nil
-	})
+	spec, partial, err := holes.Null(body.Object["spec"])
 	if err != nil || !partial {
 		return body, partial
 	}

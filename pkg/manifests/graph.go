@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // maxEdges is the maximum number of edges of a set. Groups multiply edges: each object that depends on a group has an
@@ -87,7 +89,7 @@ func newGraph(objects []Object) *graph {
 
 // resolve sets the edges of an object. The returned error joins all errors of its dependencies.
 func (g *graph) resolve(o *Object) error {
-	if holders[o.Key.GroupKind()] {
+	if builtintypes.HoldsOthers(o.Key.GroupKind()) {
 		return fmt.Errorf("annotation %s: an object that contains or defines others cannot depend on others; remove the "+
 			"setting, or give the object an order", AnnotationDependsOn)
 	}

@@ -46,3 +46,8 @@ func (k Key) Compare(other Key) int {
 		strings.Compare(k.Name, other.Name),
 	)
 }
+
+var secretKind = schema.GroupKind{Kind: "Secret"}
+
+// IsSecret reports whether a key is the key of a Secret.
+func IsSecret(key Key) bool { return key.GroupKind() == secretKind }

@@ -98,16 +98,6 @@ func definedScope(obj *unstructured.Unstructured) Scope {
 	return ScopeUnknown
 }
 
-// IsEphemeral reports whether obj is a Job with ttlSecondsAfterFinished, which Kubernetes deletes some time after it
-// finished.
-func IsEphemeral(obj *unstructured.Unstructured) bool {
-	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
-		return false
-	}
-	_, found, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "ttlSecondsAfterFinished")
-	return found
-}
-
 // TypeSet is an index of managed types.
 type TypeSet struct {
 	exact    map[schema.GroupKind]bool

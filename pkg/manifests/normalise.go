@@ -12,7 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/expression"
 )
 
 // Scope is the scope of a type.
@@ -79,7 +81,7 @@ func Normalise(generated []*unstructured.Unstructured, o NormaliseOptions) ([]Ob
 		defined:          map[schema.GroupKind]Scope{},
 		statuses:         map[schema.GroupVersionKind]bool{},
 		managed:          slices.Clone(o.Managed),
-		expressions:      &expressionBudget{seen: map[string]bool{}},
+		expressions:      expression.NewBudget(),
 	}
 	for _, body := range bodies {
 		for _, t := range ManagedTypes(body) {
@@ -166,7 +168,7 @@ type normaliser struct {
 	managed  []ManagedType
 	types    TypeSet
 	// expressions bounds the expressions of the set.
-	expressions *expressionBudget
+	expressions *expression.Budget
 }
 
 // normalise normalises the body in place.
@@ -174,7 +176,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 	if err := errors.Join(checkManifest(body.Object)...); err != nil {
 		return Object{}, err
 	}
-	if err := n.expressions.spendAll(n.Reconciler, body.GetAnnotations()); err != nil {
+	if err := n.spendExpressions(body.GetAnnotations()); err != nil {
 		return Object{}, err
 	}
 	settings, err := ParseSettings(n.Reconciler, body.GetAnnotations())
@@ -221,8 +223,8 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (Object, error) {
 		Settings:  settings,
 		Stage:     n.types.StageOf(gvk.GroupKind()),
 		Types:     ManagedTypes(body),
-		Ephemeral: IsEphemeral(body) || doesWork(body, settings),
-		Immutable: hashImmutable(body),
+		Ephemeral: builtintypes.IsEphemeral(body) || doesWork(body, settings),
+		Immutable: builtintypes.HashImmutable(body),
 		Digest:    digest,
 		Body:      body,
 	}, nil
@@ -263,4 +265,20 @@ func ToUnstructured(
 		u.SetGroupVersionKind(gvk)
 	}
 	return u, nil
+}
+
+// expressionAnnotations are the annotations whose values are expressions.
+var expressionAnnotations = []string{
+	AnnotationIncludeWhen, AnnotationActiveWhen, AnnotationReadyWhen, AnnotationGoneWhen,
+	AnnotationExport,
+}
+
+// spendExpressions returns an error if the expressions in the annotations of a manifest exceed the budget.
+func (n normaliser) spendExpressions(annotations map[string]string) error {
+	for _, name := range expressionAnnotations {
+		if err := n.expressions.Spend(annotations[n.Reconciler+"/"+name]); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // EffectiveDeleteOrder returns the deletion wave of the object: DeleteOrder, or the negative Order. Deletion waves run
@@ -25,7 +26,7 @@ func (s Settings) deleteOrderText() string {
 }
 
 func purgedHolder(_ orders, o Object) error {
-	if o.Settings.PurgeOrder == nil || !holders[o.Key.GroupKind()] {
+	if o.Settings.PurgeOrder == nil || !builtintypes.HoldsOthers(o.Key.GroupKind()) {
 		return nil
 	}
 	return fmt.Errorf("its purge-order %d would delete all objects that it contains or defines; remove the "+
@@ -33,7 +34,7 @@ func purgedHolder(_ orders, o Object) error {
 }
 
 func holderPrunedAtOnce(_ orders, o Object) error {
-	if o.Settings.PrunePolicy() != metav1alpha1.PruneAtOnce || !holders[o.Key.GroupKind()] {
+	if o.Settings.PrunePolicy() != metav1alpha1.PruneAtOnce || !builtintypes.HoldsOthers(o.Key.GroupKind()) {
 		return nil
 	}
 	return errors.New("its prune-policy at-once would delete all objects that it contains or defines while they are " +
@@ -172,7 +173,7 @@ func servicePurgedBeforeBackend(s orders, o Object) error {
 }
 
 func phasedHolder(_ orders, o Object) error {
-	if !holders[o.Key.GroupKind()] {
+	if !builtintypes.HoldsOthers(o.Key.GroupKind()) {
 		return nil
 	}
 	return fmt.Errorf(

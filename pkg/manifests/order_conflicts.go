@@ -143,10 +143,3 @@ func (s orders) servicesOf(o Object) []Object {
 
 // isOrderedAsHook reports whether the order of an object is that of a Helm hook, and not one that an author wrote.
 func (o Object) isOrderedAsHook() bool { return hookorder.Set(o.Body, o.Settings.Order) }
-
-// holders are the types whose deletion also deletes other objects.
-var holders = map[schema.GroupKind]bool{
-	{Kind: "Namespace"}: true,
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
-	{Group: "apiregistration.k8s.io", Kind: "APIService"}:             true,
-}

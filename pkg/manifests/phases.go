@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // checkPhase returns errors for settings that have no effect in a phase of the deletion.
@@ -96,22 +96,5 @@ func doesWork(body *unstructured.Unstructured, s Settings) bool {
 	if s.Phase == PhaseApply && s.UpdatePolicy != metav1alpha1.UpdateRecreate {
 		return false
 	}
-	gk := body.GroupVersionKind().GroupKind()
-	return gk == job || gk == pod && runsToCompletion(body)
-}
-
-var (
-	job = schema.GroupKind{Group: "batch", Kind: "Job"}
-	pod = schema.GroupKind{Kind: "Pod"}
-)
-
-// runsToCompletion reports whether a Pod is not restarted after it succeeded.
-func runsToCompletion(body *unstructured.Unstructured) bool {
-	policy, _, _ := unstructured.NestedString(body.Object, "spec", "restartPolicy")
-	return policy == "Never" || policy == "OnFailure"
-}
-
-// RunsOnce reports whether objects of a type run once.
-func RunsOnce(gk schema.GroupKind) bool {
-	return gk == job || gk == pod
+	return builtintypes.RunsToCompletion(body)
 }

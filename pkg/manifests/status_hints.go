@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // StatusHints describe how to read readiness from the status of a type that does not follow the API conventions.
@@ -67,7 +69,7 @@ func (h StatusHints) none() bool {
 // checkHints returns an error if an object has hints and its type has no status. With the hints, such an object would
 // never become ready.
 func checkHints(h StatusHints, gk schema.GroupKind, reconciler string) error {
-	if h.none() || HasStatus(gk) {
+	if h.none() || builtintypes.HasStatus(gk) {
 		return nil
 	}
 	return fmt.Errorf(

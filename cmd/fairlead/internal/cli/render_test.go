@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/client-go/discovery"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
@@ -339,7 +340,7 @@ spec:
 				if !strings.Contains(list.GroupVersion, "/") {
 					group = ""
 				}
-				if !manifests.IsBuiltIn(group) {
+				if !builtintypes.IsBuiltIn(group) {
 					continue
 				}
 				for _, resource := range list.APIResources {

@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
@@ -307,7 +308,7 @@ func (s *suspect) confirms(r execute.Refusal) bool {
 		return refuses(s.rules, r.Causes)
 	}
 	replaces := s.action.Verb == plan.VerbReplace ||
-		s.action.Policy == metav1alpha1.UpdateReplace && !manifests.IsBuiltIn(s.action.Key.Group)
+		s.action.Policy == metav1alpha1.UpdateReplace && !builtintypes.IsBuiltIn(s.action.Key.Group)
 	return slices.ContainsFunc(s.faults, func(f validate.Fault) bool {
 		switch {
 		case s.partial:

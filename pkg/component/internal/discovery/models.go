@@ -13,8 +13,8 @@ import (
 	"k8s.io/kube-openapi/pkg/validation/spec"
 
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/validate/values"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // models are the schemas of an OpenAPI document, by name, not decoded.
@@ -70,7 +70,7 @@ func (m models) compile(ctx context.Context, group, root string, room int) (*Typ
 		return nil, 0, err
 	}
 	compiled := &Type{TypeConverter: types}
-	if manifests.IsBuiltIn(group) || !m.isCustom(root) {
+	if builtintypes.IsBuiltIn(group) || !m.isCustom(root) {
 		compiled.builtIn = values.BuiltIn(decoded, root)
 	} else if compiled.custom, err = values.Pack(m[root]); err != nil {
 		compiled.custom = nil

@@ -8,10 +8,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // mayQuote reports whether the message of a failed write may quote the object: all refusals, and all that a webhook or
@@ -86,7 +86,7 @@ func addAdvice(f *plan.Failure, err error, a plan.Action) {
 	case apitext.ImmutableField(err):
 		f.Reason = plan.WaitImmutable
 		f.Message += " (the field cannot change: " + a.Advice + ")"
-	case !manifests.IsBuiltIn(a.Key.Group):
+	case !builtintypes.IsBuiltIn(a.Key.Group):
 		f.Message += " (if the field cannot change: " + a.Advice + ")"
 	}
 }

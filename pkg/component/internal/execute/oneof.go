@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	ignored "github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -286,7 +287,7 @@ const maxOthers = 3
 // The object is read once for that, as the identity of the component.
 func (e *Executor) nameOthers(ctx context.Context, f *plan.Failure, a plan.Action, refusal error) {
 	updates := a.Verb == plan.VerbApply || a.Verb == plan.VerbReplace
-	if a.Object == nil || !updates || !apierrors.IsInvalid(refusal) || manifests.IsBuiltIn(a.Key.Group) {
+	if a.Object == nil || !updates || !apierrors.IsInvalid(refusal) || builtintypes.IsBuiltIn(a.Key.Group) {
 		return
 	}
 	whole, err := a.Object.Whole()

@@ -12,6 +12,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -98,7 +99,7 @@ func (e *Executor) ask(ctx context.Context, a plan.Action) error {
 		}
 		creates := a.Verb == plan.VerbCreate
 		// Only dry runs of applies are kept from servers that might write; see transport.WithDryRunGuard.
-		if creates && a.Policy == metav1alpha1.UpdateReplace && manifests.IsBuiltIn(a.Key.Group) {
+		if creates && a.Policy == metav1alpha1.UpdateReplace && builtintypes.IsBuiltIn(a.Key.Group) {
 			options := metav1.CreateOptions{FieldManager: w.view.FieldManager(), DryRun: []string{metav1.DryRunAll}}
 			_, err = resource.Create(ctx, a.Object.Body, options)
 			return err

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -17,7 +18,7 @@ func (v View) Object(ctx context.Context, obj *unstructured.Unstructured) plan.O
 	obj = v.Own(obj)
 	o.Readiness = v.Readiness(ctx, obj)
 	v.addGone(ctx, obj, &o)
-	o.Finished = manifests.IsEphemeral(obj) && hasSucceeded(obj)
+	o.Finished = builtintypes.IsEphemeral(obj) && hasSucceeded(obj)
 	o.Retained = retained(obj, v.Reconciler)
 	o.Unserved = Unserved(obj)
 	return o

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -31,7 +32,7 @@ func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go reflectorLoop{
 		source: func() (*cache.ListWatch, error) {
-			metadataOnly := !manifests.HasStatus(r.Type) && !w.withBodies && !o.view.NeedsBody(r.Type)
+			metadataOnly := !builtintypes.HasStatus(r.Type) && !w.withBodies && !o.view.NeedsBody(r.Type)
 			return o.sources.listWatch(reader, r, w.preferredVersion(), selector, metadataOnly)
 		},
 		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,

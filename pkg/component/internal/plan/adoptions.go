@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -266,7 +267,7 @@ const isComplete = "it is complete already, so it does not run again"
 // noteOfAdoption returns Action.Note.
 func noteOfAdoption(c candidate) string {
 	kind := c.object.Key.GroupKind()
-	if !manifests.RunsOnce(kind) || c.live.Readiness.State != ready.Ready {
+	if !builtintypes.RunsOnce(kind) || c.live.Readiness.State != ready.Ready {
 		return ""
 	}
 	if kind.Group != "" {

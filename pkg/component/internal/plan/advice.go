@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -48,7 +49,7 @@ func LossOf(key manifests.Key) string {
 		return loss
 	case key.Group == "rbac.authorization.k8s.io":
 		return "the rights that it grants are lost"
-	case !manifests.IsBuiltIn(key.Group):
+	case !builtintypes.IsBuiltIn(key.Group):
 		return "its controller may delete what it manages, with its data"
 	}
 	return "what only the cluster has of it is lost"
@@ -60,7 +61,7 @@ func LossOf(key manifests.Key) string {
 func immutableAdvice(c candidate) string {
 	loss := LossOf(c.object.Key)
 	switch {
-	case c.live.Owner != c.owner && c.entry.UID != c.live.UID && manifests.RunsOnce(c.object.Key.GroupKind()):
+	case c.live.Owner != c.owner && c.entry.UID != c.live.UID && builtintypes.RunsOnce(c.object.Key.GroupKind()):
 		return leftOverAdvice(c)
 	case IsClaim(c.object.Key):
 		return "keep its value, or render another claim beside it and copy the data; if this claim is deleted, " + loss

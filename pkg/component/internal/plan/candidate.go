@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -97,10 +98,10 @@ func (c candidate) isSameInputs() bool {
 		return false
 	}
 	if differInValues(c.entry.Digest, c.object.Digest) {
-		return c.entry.Completed || c.object.Ephemeral || manifests.RunsOnce(c.object.Key.GroupKind())
+		return c.entry.Completed || c.object.Ephemeral || builtintypes.RunsOnce(c.object.Key.GroupKind())
 	}
 	return c.entry.Rendition == c.rendition || c.entry.Completed || c.object.Ephemeral ||
-		manifests.RunsOnce(c.object.Key.GroupKind())
+		builtintypes.RunsOnce(c.object.Key.GroupKind())
 }
 
 // differsInIgnored reports whether the applied manifest and the current manifest of an object differ only in settings.

@@ -3,7 +3,7 @@ package plan
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // Exports are the values that a live object exports to other objects of its component. The values may come from a
@@ -36,7 +36,7 @@ func UnreadExports() *Exports { return &Exports{unread: true} }
 // shows the exports of all types that have a status.
 func (e *Exports) areUnread(gk schema.GroupKind) bool {
 	if e == nil {
-		return !manifests.HasStatus(gk)
+		return !builtintypes.HasStatus(gk)
 	}
 	return e.unread
 }

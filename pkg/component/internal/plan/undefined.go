@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -38,7 +39,7 @@ func definedTypes(desired []manifests.Object, managed []manifests.ManagedType) m
 // types of Kubernetes: a newer Kubernetes serves another version of them.
 func (w *Waiting) setUndefined(o *manifests.Object) {
 	w.Undefined = true
-	if manifests.IsBuiltIn(o.Key.Group) {
+	if builtintypes.IsBuiltIn(o.Key.Group) {
 		w.Message = fmt.Sprintf("%s is not served in version %s; write an apiVersion and a kind that this Kubernetes serves",
 			o.Key.GroupKind(), o.Version)
 		return

@@ -1,8 +1,9 @@
-package manifests
+package builtintypes
 
 import (
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -58,3 +59,46 @@ var statusless = map[schema.GroupKind]bool{
 // HasStatus reports whether objects of a type may have a status. It returns false only for built-in types without a
 // status.
 func HasStatus(gk schema.GroupKind) bool { return !statusless[gk] }
+
+var (
+	job = schema.GroupKind{Group: "batch", Kind: "Job"}
+	pod = schema.GroupKind{Kind: "Pod"}
+)
+
+// RunsToCompletion reports whether an object is a Job, or a Pod that is not restarted after it succeeded.
+func RunsToCompletion(body *unstructured.Unstructured) bool {
+	switch body.GroupVersionKind().GroupKind() {
+	case job:
+		return true
+	case pod:
+	default:
+		return false
+	}
+	policy, _, _ := unstructured.NestedString(body.Object, "spec", "restartPolicy")
+	return policy == "Never" || policy == "OnFailure"
+}
+
+// RunsOnce reports whether objects of a type run once.
+func RunsOnce(gk schema.GroupKind) bool {
+	return gk == job || gk == pod
+}
+
+// IsEphemeral reports whether obj is a Job with ttlSecondsAfterFinished, which Kubernetes deletes some time after it
+// finished.
+func IsEphemeral(obj *unstructured.Unstructured) bool {
+	if obj.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "batch", Kind: "Job"}) {
+		return false
+	}
+	_, found, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "ttlSecondsAfterFinished")
+	return found
+}
+
+// holders are the types whose deletion also deletes other objects.
+var holders = map[schema.GroupKind]bool{
+	{Kind: "Namespace"}: true,
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: true,
+	{Group: "apiregistration.k8s.io", Kind: "APIService"}:             true,
+}
+
+// HoldsOthers reports whether the deletion of an object of the type also deletes other objects.
+func HoldsOthers(gk schema.GroupKind) bool { return holders[gk] }

@@ -1,4 +1,4 @@
-package manifests
+package builtintypes
 
 import (
 	"testing"
@@ -14,7 +14,7 @@ func TestHashImmutable(t *testing.T) {
 		if err := yaml.Unmarshal([]byte(text), &body.Object); err != nil {
 			t.Fatal(err)
 		}
-		return hashImmutable(body)
+		return HashImmutable(body)
 	}
 	const (
 		deployment  = "{apiVersion: apps/v1, kind: Deployment, spec: {selector: {matchLabels: {app: a}}}}"

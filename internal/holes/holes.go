@@ -1,4 +1,4 @@
-package manifests
+package holes
 
 import (
 	"context"
@@ -22,26 +22,27 @@ const (
 	holeEnd   = "}}"
 )
 
-// maxHoles is the maximum number of holes of an object.
-const maxHoles = 256
+// Max is the maximum number of holes of an object.
+const Max = 256
 
-var errTooManyHoles = fmt.Errorf("it has more than %d holes", maxHoles)
+// ErrTooMany is the error of an object with more than Max holes.
+var ErrTooMany = fmt.Errorf("it has more than %d holes", Max)
 
-// hole is a part of a text: an expression, or, if program is nil, a literal text.
-type hole struct {
+// Part is a part of a text: an expression, or, if program is nil, a literal text.
+type Part struct {
 	literal string
 	program *expression.Program
 }
 
 // parseHoles parses a text into literal texts and holes. It returns nil if the text has no hole. The budget bounds the
 // expressions. With an error, it returns the parts before the hole that is not valid.
-func parseHoles(text string, scope expression.Scope, budget *expressionBudget) ([]hole, error) {
-	var parts []hole
+func parseHoles(text string, scope expression.Scope, budget *expression.Budget) ([]Part, error) {
+	var parts []Part
 	for rest := text; ; {
 		before, after, found := strings.Cut(rest, holeBegin)
 		if !found {
 			if len(parts) > 0 && rest != "" {
-				parts = append(parts, hole{literal: rest})
+				parts = append(parts, Part{literal: rest})
 			}
 			return parts, nil
 		}
@@ -49,11 +50,11 @@ func parseHoles(text string, scope expression.Scope, budget *expressionBudget) (
 		if err != nil {
 			return parts, err
 		}
-		if countHoles(parts) > maxHoles {
-			return parts, errTooManyHoles
+		if Count(parts) > Max {
+			return parts, ErrTooMany
 		}
 		source := strings.TrimSpace(after[:end])
-		if err := budget.spend(source); err != nil {
+		if err := budget.Spend(source); err != nil {
 			return parts, err
 		}
 		program, err := expression.Compile(source, scope)
@@ -61,15 +62,15 @@ func parseHoles(text string, scope expression.Scope, budget *expressionBudget) (
 			return parts, err
 		}
 		if before != "" {
-			parts = append(parts, hole{literal: before})
+			parts = append(parts, Part{literal: before})
 		}
-		parts = append(parts, hole{program: program})
+		parts = append(parts, Part{program: program})
 		rest = after[end+len(holeEnd):]
 	}
 }
 
-// countHoles returns the number of parts that are expressions.
-func countHoles(parts []hole) int {
+// Count returns the number of parts that are expressions.
+func Count(parts []Part) int {
 	count := 0
 	for _, part := range parts {
 		if part.program != nil {
@@ -81,8 +82,8 @@ func countHoles(parts []hole) int {
 
 // withoutText returns an error of parseHoles that does not quote the text, which belongs to a Secret. parts are the
 // parts before the hole that is not valid.
-func withoutText(parts []hole, err error) error {
-	if errors.Is(err, errTooManyHoles) || errors.Is(err, errTooManyExpressions) {
+func withoutText(parts []Part, err error) error {
+	if errors.Is(err, ErrTooMany) || errors.Is(err, expression.ErrBudget) {
 		return err
 	}
 	number := 1
@@ -101,7 +102,7 @@ func endOfHole(text string) (int, error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c == '"' || c == '\'':
-			end := endOfQuote(text, i)
+			end := expression.EndOfQuote(text, i)
 			if end < 0 {
 				return 0, fmt.Errorf("the quote %c in the hole %.80q is not closed", c, holeBegin+text)
 			}
@@ -119,9 +120,9 @@ func endOfHole(text string) (int, error) {
 	return 0, fmt.Errorf("the hole %.80q is not closed by %s", holeBegin+text, holeEnd)
 }
 
-// fill returns the value of a parsed text. The value of a text that is one hole keeps its type, unless asText is set.
+// Fill returns the value of a parsed text. The value of a text that is one hole keeps its type, unless asText is set.
 // Otherwise the values are converted to texts, and concatenated.
-func fill(ctx context.Context, parts []hole, values map[string]any, asText bool) (any, error) {
+func Fill(ctx context.Context, parts []Part, values map[string]any, asText bool) (any, error) {
 	if len(parts) == 1 && !asText {
 		return parts[0].value(ctx, values)
 	}
@@ -144,10 +145,10 @@ func fill(ctx context.Context, parts []hole, values map[string]any, asText bool)
 	return b.String(), nil
 }
 
-// errNoValue is the error of a hole whose expression has no value yet.
-var errNoValue = errors.New("it has no value yet")
+// ErrNoValue is the error of a hole whose expression has no value yet.
+var ErrNoValue = errors.New("it has no value yet")
 
-func (h hole) value(ctx context.Context, values map[string]any) (any, error) {
+func (h Part) value(ctx context.Context, values map[string]any) (any, error) {
 	used := map[string]any{}
 	for _, name := range h.program.Variables() {
 		used[name] = values[name]
@@ -155,7 +156,7 @@ func (h hole) value(ctx context.Context, values map[string]any) (any, error) {
 	value, err := h.program.Value(ctx, used)
 	switch {
 	case expression.IsMissing(err), err == nil && value == nil:
-		return nil, fmt.Errorf("%s: %w", h.program, errNoValue)
+		return nil, fmt.Errorf("%s: %w", h.program, ErrNoValue)
 	}
 	return value, err
 }
@@ -178,43 +179,8 @@ func toText(value any) (string, error) {
 	return "", errors.New("the value is a list or an object, which can only be the whole value of a field")
 }
 
-// place is the position of a text in a manifest.
-type place []string
-
-func (p place) String() string { return strings.Join(p, ".") }
-
-// isText reports whether Kubernetes permits only texts at the place: the values of labels and annotations, also of pod
-// templates; the data of ConfigMaps and Secrets; the commands, arguments and variables of containers.
-func (p place) isText(gk schema.GroupKind) bool {
-	n := len(p)
-	switch {
-	case n >= 3 && p[n-3] == "metadata":
-		return p[n-2] == "labels" || p[n-2] == "annotations"
-	case n == 2 && gk.Group == "" && (gk.Kind == "ConfigMap" || gk.Kind == "Secret"):
-		return p[0] == "data" || p[0] == "binaryData"
-	case n >= 4 && containerLists[p[n-4]]:
-		return p[n-2] == "command" || p[n-2] == "args"
-	case n >= 5 && containerLists[p[n-5]]:
-		return p[n-3] == "env" && p[n-1] == "value"
-	}
-	return false
-}
-
-// containerLists are the fields with the containers of a pod.
-var containerLists = map[string]bool{"containers": true, "initContainers": true}
-
-// isEncoded reports whether the texts at the place are encoded with base64.
-func (p place) isEncoded(gk schema.GroupKind) bool {
-	return len(p) == 2 && p[0] == "data" && gk == secretKind
-}
-
-var secretKind = schema.GroupKind{Kind: "Secret"}
-
-// IsSecret reports whether a key is the key of a Secret.
-func IsSecret(key Key) bool { return key.GroupKind() == secretKind }
-
 // mapTexts returns a copy of a JSON value in which the function has replaced the texts.
-func mapTexts(value any, at place, replace func(place, string) (any, error)) (any, error) {
+func mapTexts(value any, at Place, replace func(Place, string) (any, error)) (any, error) {
 	switch v := value.(type) {
 	case string:
 		return replace(at, v)
@@ -240,16 +206,16 @@ func mapTexts(value any, at place, replace func(place, string) (any, error)) (an
 	return value, nil
 }
 
-// mapHoles returns a copy of a manifest in which the function has replaced the texts with holes. The data of Secrets
+// Map returns a copy of a manifest in which the function has replaced the texts with holes. The data of Secrets
 // is decoded before, and encoded afterwards. The budget bounds the expressions of the holes; nil for holes that were
 // checked before.
-func mapHoles(
-	body map[string]any, gk schema.GroupKind, scope expression.Scope, budget *expressionBudget,
-	replace func(at place, parts []hole) (any, error),
+func Map(
+	body map[string]any, gk schema.GroupKind, scope expression.Scope, budget *expression.Budget,
+	replace func(at Place, parts []Part) (any, error),
 ) (map[string]any, error) {
-	mapped, err := mapTexts(body, nil, func(at place, text string) (any, error) {
+	mapped, err := mapTexts(body, nil, func(at Place, text string) (any, error) {
 		plain := text
-		if at.isEncoded(gk) {
+		if at.IsEncoded(gk) {
 			// Data that is not base64 was refused before.
 			decoded, _ := base64.StdEncoding.DecodeString(text)
 			plain = string(decoded)
@@ -258,14 +224,14 @@ func mapHoles(
 			return text, nil
 		}
 		parts, err := parseHoles(plain, scope, budget)
-		if err != nil && gk == secretKind {
+		if err != nil && gk == secret {
 			err = withoutText(parts, err)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", at, err)
 		}
 		value, err := replace(at, parts)
-		if filled, ok := value.(string); ok && at.isEncoded(gk) {
+		if filled, ok := value.(string); ok && at.IsEncoded(gk) {
 			value = base64.StdEncoding.EncodeToString([]byte(filled))
 		}
 		if err != nil {
@@ -280,17 +246,24 @@ func mapHoles(
 	return object, nil
 }
 
-// HolePaths returns the paths of the texts with holes in the manifest of an object that binds values. The indexes of
-// lists are left out. The object must be whole; see Whole.
-func (o Object) HolePaths() [][]string {
-	if !o.Settings.Binds() {
-		return nil
+// Variables returns the names of the exports that a text uses, in ascending order.
+func Variables(parts []Part) []string {
+	var names []string
+	for _, p := range parts {
+		if p.program != nil {
+			names = append(names, p.program.Variables()...)
+		}
 	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Paths returns the paths of the texts with holes in a manifest. The indexes of lists are left out.
+func Paths(body map[string]any, gk schema.GroupKind) [][]string {
 	var paths [][]string
-	gk := o.Key.GroupKind()
-	_, _ = mapTexts(o.Body.Object, nil, func(at place, text string) (any, error) {
+	_, _ = mapTexts(body, nil, func(at Place, text string) (any, error) {
 		plain := text
-		if at.isEncoded(gk) {
+		if at.IsEncoded(gk) {
 			decoded, _ := base64.StdEncoding.DecodeString(text)
 			plain = string(decoded)
 		}
@@ -302,8 +275,15 @@ func (o Object) HolePaths() [][]string {
 	return paths
 }
 
-// isIndex reports whether a part of a place is an index of a list. A field whose name is a number counts as one.
-func isIndex(part string) bool {
-	_, err := strconv.Atoi(part)
-	return err == nil
+// Null returns a copy of a JSON value with null in the place of each text that has a hole, and whether there is
+// such a text.
+func Null(value any) (known any, partial bool, err error) {
+	known, err = mapTexts(value, nil, func(_ Place, text string) (value any, _ error) {
+		if !strings.Contains(text, holeBegin) {
+			return text, nil
+		}
+		partial = true
+		return value, nil
+	})
+	return known, partial, err
 }

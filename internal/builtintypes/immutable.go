@@ -1,4 +1,4 @@
-package manifests
+package builtintypes
 
 import (
 	"encoding/json"
@@ -48,8 +48,8 @@ var immutableFields = map[schema.GroupKind][]string{
 // frozenFields are the fields of a ConfigMap or Secret that cannot change if its field immutable is true.
 var frozenFields = []string{"binaryData", "data", "immutable"}
 
-// hashImmutable returns the hash of the values that a manifest sets for immutable fields; see Object.Immutable.
-func hashImmutable(body *unstructured.Unstructured) uint32 {
+// HashImmutable returns the hash of the values that a manifest sets for immutable fields; see Object.Immutable.
+func HashImmutable(body *unstructured.Unstructured) uint32 {
 	gk := body.GroupVersionKind().GroupKind()
 	fields := immutableFields[gk]
 	if frozen, _, _ := unstructured.NestedBool(body.Object, "immutable"); frozen && isFreezable(gk) {
@@ -75,5 +75,5 @@ func hashImmutable(body *unstructured.Unstructured) uint32 {
 }
 
 func isFreezable(gk schema.GroupKind) bool {
-	return gk == secretKind || gk == schema.GroupKind{Kind: "ConfigMap"}
+	return gk == (schema.GroupKind{Kind: "Secret"}) || gk == (schema.GroupKind{Kind: "ConfigMap"})
 }
