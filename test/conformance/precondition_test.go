@@ -111,6 +111,26 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 		Expect(object.Data).To(Equal(map[string]string{"value": "theirs"}))
 	})
 
+	for _, policy := range []string{"ssa-override", "replace"} {
+		It("an object that another tool marked in the meantime is not adopted with the update policy "+policy, func(ctx SpecContext) {
+			operator, namespace := newOperatorName(), newNamespace(ctx)
+			object := newConfigMap(namespace, "settings")
+			m := &intruder{method: http.MethodGet, path: "/" + namespace + "/configmaps/settings"}
+			runOperator(operator, operatorOptions{transport: m.wrap})
+			object.Data = map[string]string{"value": "before"}
+			Expect(k8s.Create(ctx, object, client.FieldOwner("kubectl-create"))).To(Succeed())
+			// The first read shows who has the object, and the second one is part of the adoption.
+			m.arm(1, func() {
+				defer GinkgoRecover()
+				patchAs(ctx, "helm", newConfigMap(namespace, "settings"), `{"metadata":{"annotations":{"meta.helm.sh/release-name":"web"}},"data":{"value":"theirs"}}`)
+			})
+			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("it belongs to the Helm release web")))
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+			Expect(object.Data).To(Equal(map[string]string{"value": "theirs"}))
+		})
+	}
+
 	for _, how := range []string{"recreated", "taken over"} {
 		It("an object that was "+how+" by another owner in the meantime is not deleted", func(ctx SpecContext) {
 			operator, namespace, arm := intrudeWith(ctx, http.MethodDelete, how)

@@ -15,8 +15,8 @@ var writing = []mutation{
 	{
 		"a replace ignores UID and owner",
 		"execute/replace.go",
-		`found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a, w.reconciler)`,
-		`isMarkedSince(live, a, w.reconciler)`,
+		`found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(found, a)`,
+		`isMarkedSince(found, a)`,
 		"Objects whose owner changes right before a write",
 	},
 	{

@@ -54,7 +54,7 @@ func (w *writer) planned(
 		return nil, err
 	}
 	found := w.observe(ctx, live, a)
-	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a, w.reconciler) {
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(found, a) {
 		return nil, staleConflict(a)
 	}
 	return live, nil

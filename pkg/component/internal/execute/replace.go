@@ -36,7 +36,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	}
 	found := w.observe(ctx, live, a)
 	live = w.view.Own(live)
-	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(live, a, w.reconciler) {
+	if found.UID != a.Preconditions.UID || !sameOwner(found, a) || isMarkedSince(found, a) {
 		return nil, staleConflict(a)
 	}
 	if a, err = w.keepIgnored(a, live); err != nil {

@@ -10,7 +10,6 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // takeOver returns an action that takes an object over from another owner.
@@ -179,26 +178,31 @@ func TestTheMarksThatAnActionRemoves(t *testing.T) {
 	}
 }
 
-func TestAnAdoptionAfterAReleaseNeedsItsMark(t *testing.T) {
-	us := manifests.Owner{Cluster: "c", Reconciler: reconciler, Kind: "Shop", Namespace: "a", Name: "us"}
+func TestAnAdoptionNeedsTheMarksOfItsPlan(t *testing.T) {
+	const us, helm = "us", "the Helm release web"
 	for _, c := range []struct {
-		name        string
-		annotations map[string]string
-		want        bool
+		name   string
+		reason plan.Reason
+		from   string
+		mark   *plan.ToolMark
+		want   bool
 	}{
-		{"it is still there", map[string]string{reconciler + "/released-by": us.String()}, false},
-		{"somebody removed it", nil, true},
-		{"another component released the object since", map[string]string{reconciler + "/released-by": "c/r//Shop/a/them"}, true},
-		{"another tool marked the object", map[string]string{
-			reconciler + "/released-by": us.String(), "meta.helm.sh/release-name": "web",
-		}, true},
+		{"the mark of the release is still there", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: us}, false},
+		{"somebody removed the mark of the release", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{}, true},
+		{"another component released the object since", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: "them"}, true},
+		{"another tool marked a released object", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: us, By: helm}, true},
+		{"another tool marked an object that nobody had", plan.ReasonAdopted, plan.FromNobody, &plan.ToolMark{By: helm}, true},
+		{"another tool marked a listed object", plan.ReasonListed, "field manager kubectl", &plan.ToolMark{By: helm}, true},
+		{"another tool marked a marked object", plan.ReasonListed, "a kapp application", &plan.ToolMark{By: helm}, true},
+		{"the tool is the one of the plan", plan.ReasonListed, helm, &plan.ToolMark{By: helm}, false},
+		{"an earlier request of the action has adopted the object", plan.ReasonAdopted, helm, nil, false},
+		{"an object that is ours may have any mark", plan.ReasonChanged, "", &plan.ToolMark{By: helm}, false},
+		{"an object of another owner may have any mark", plan.ReasonTakenOver, "them", &plan.ToolMark{By: helm}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := action(plan.VerbApply, metav1alpha1.UpdateSSAOverride)
-			a.Reason, a.Owner, a.AdoptedFrom, a.Preconditions.Owner = plan.ReasonReleased, us.ID(), plan.FromNobody, ""
-			live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
-			live.SetAnnotations(c.annotations)
-			if got := isMarkedSince(live, a, reconciler); got != c.want {
+			a.Reason, a.Owner, a.AdoptedFrom, a.Preconditions.Owner = c.reason, us, c.from, us
+			if got := isMarkedSince(&plan.Observed{Mark: c.mark}, a); got != c.want {
 				t.Errorf("the object counts as marked since the plan: %t, want %t", got, c.want)
 			}
 		})

@@ -32,18 +32,18 @@ func removedMarks(live *unstructured.Unstructured, a plan.Action, reconciler str
 	return marks
 }
 
-// isMarkedSince reports whether another tool has marked a live object after an action was planned that adopts the
-// object without an owner, or the mark of the release that permits the adoption is gone. Nobody has permitted the
-// adoption then.
-func isMarkedSince(live *unstructured.Unstructured, a plan.Action, reconciler string) bool {
-	if a.Reason == plan.ReasonReleased && manifests.ReleasedBy(live.GetAnnotations(), reconciler) != a.Owner {
-		return true
-	}
-	if !a.Reason.Adopts() || a.Preconditions.Owner != "" {
+// isMarkedSince reports whether another tool has marked an object after an action was planned that adopts the object
+// without an owner, or the mark of the release that permits the adoption is gone. Nobody has permitted the adoption
+// then. An object with our owner label has been adopted by an earlier request of the action.
+func isMarkedSince(found *plan.Observed, a plan.Action) bool {
+	switch mark := found.Mark; {
+	case !a.Reason.AdoptsUnowned() || mark == nil:
 		return false
+	case a.Reason == plan.ReasonReleased && mark.ReleasedBy != a.Owner:
+		return true
+	default:
+		return mark.By != "" && mark.By != a.AdoptedFrom
 	}
-	by := inspect.ToolMarksOf(live).By
-	return by != "" && by != a.AdoptedFrom
 }
 
 // unset returns the keys that a map does not have.

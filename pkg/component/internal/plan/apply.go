@@ -227,7 +227,7 @@ func (p *Plan) add(c candidate, d decision) {
 			p.Inventory[c.object.Key] = c.newEntry()
 			p.Inventory.recordPossibleGuard(c, c.live.Presence == Present)
 		}
-		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason.adoptsUnowned())
+		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason.AdoptsUnowned())
 	}
 	if d.entry != nil {
 		p.replaceEntry(c, *d.entry)

@@ -172,7 +172,7 @@ func (c candidate) act(verb Verb, reason Reason) decision {
 			AdoptedFrom: from, Note: note,
 			Preconditions: Preconditions{
 				UID: c.live.UID, ResourceVersion: c.live.ResourceVersion, Owner: c.owner,
-				Exact: verb == VerbDelete || reason.adoptsUnowned() || reason == ReasonUnlabelled,
+				Exact: verb == VerbDelete || reason.AdoptsUnowned() || reason == ReasonUnlabelled,
 			},
 		},
 	}

@@ -58,10 +58,10 @@ const (
 )
 
 // Adopts reports whether an action with this reason makes the component the owner of an object that it did not own.
-func (r Reason) Adopts() bool { return r.adoptsUnowned() || r == ReasonTakenOver || r == ReasonMoved }
+func (r Reason) Adopts() bool { return r.AdoptsUnowned() || r == ReasonTakenOver || r == ReasonMoved }
 
-// adoptsUnowned reports whether an action with this reason adopts an object without an owner.
-func (r Reason) adoptsUnowned() bool {
+// AdoptsUnowned reports whether an action with this reason adopts an object without an owner.
+func (r Reason) AdoptsUnowned() bool {
 	return r == ReasonAdopted || r == ReasonListed || r == ReasonReleased
 }
 
