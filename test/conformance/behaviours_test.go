@@ -220,7 +220,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(inNamespace(writesSince(ctx, mark, "configmaps"), namespace)).To(HaveLen(1))
 
 				mark = markAudit(ctx)
-				patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(
+				patchAs(ctx, operatorName, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(
 					`{"metadata":{"labels":{%[1]q:"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{%[1]q:"somebody else"}}}`, label))
 				expectCondition(ctx, g, "Stalled", And(HavePrefix("True OwnershipConflict"), ContainSubstring("somebody else")))
 				Expect(verbs(inNamespace(writesSince(ctx, mark, "configmaps"), namespace))).To(BeEmpty())

@@ -161,7 +161,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
 		expectReady(ctx, g)
-		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(
+		patchAs(ctx, operatorName, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(
 			`{"metadata":{"labels":{"%s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%s/owner-id":"somebody else"}}}`, operatorName, operatorName))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("somebody else")))
 	})

@@ -72,7 +72,7 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 					Expect(k8s.Delete(ctx, object.DeepCopy())).To(Succeed())
 					Expect(k8s.Create(ctx, object.DeepCopy())).To(Succeed())
 				}
-				patch(ctx, object.DeepCopy(), fmt.Sprintf(`{"metadata":{%s},"data":{"value":"theirs"}}`,
+				patchAs(ctx, "others.example.com", object.DeepCopy(), fmt.Sprintf(`{"metadata":{%s},"data":{"value":"theirs"}}`,
 					strings.ReplaceAll(marks, `{"others`, fmt.Sprintf(`{"%s/owner-id":null,"others`, operator))))
 			})
 		}

@@ -174,7 +174,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 				default:
 					if r.Method == http.MethodDelete {
 						close(taken)
-						patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "scratch"), fmt.Sprintf(
+						patchAs(ctx, operator, mustGet(ctx, "v1", "ConfigMap", namespace, "scratch"), fmt.Sprintf(
 							`{"metadata":{"labels":{"%[1]s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%[1]s/owner-id":"somebody else"}}}`, operator))
 					}
 				}

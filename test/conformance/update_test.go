@@ -270,7 +270,7 @@ var _ = Describe("Pruning:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "replaced"))
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: replaced, namespace: "+namespace+"}")
-		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "taken"), fmt.Sprintf(
+		patchAs(ctx, operatorName, mustGet(ctx, "v1", "ConfigMap", namespace, "taken"), fmt.Sprintf(
 			`{"metadata":{"labels":{"%s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%s/owner-id":"somebody else"}}}`, operatorName, operatorName))
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = false, configMap("kept", "x") })
 		expectReady(ctx, g)

@@ -54,10 +54,7 @@ func (v View) Wrote(key manifests.Key, obj metav1.Object, label string) bool {
 		if e.Subresource != "" || !isOurs {
 			return false
 		}
-		metadata, _ := fieldset.Decode(e.FieldsV1)["f:metadata"].(map[string]any)
-		labels, _ := metadata["f:labels"].(map[string]any)
-		_, wrote := labels["f:"+label]
-		return wrote
+		return hasKey(metadataIn(e), "f:labels", label)
 	})
 }
 

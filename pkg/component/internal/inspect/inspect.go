@@ -45,7 +45,7 @@ func (v View) Metadata(obj metav1.Object) plan.Observed {
 // Metadata returns the facts about an object that can be read from its metadata. For types without a status, Object
 // adds no further facts, unless the object has a condition: its state is then Unread.
 func Metadata(obj metav1.Object, reconciler string) plan.Observed {
-	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
+	annotations := obj.GetAnnotations()
 	o := plan.Observed{
 		Presence:        plan.Present,
 		UID:             obj.GetUID(),
@@ -64,11 +64,7 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 	case hasCondition(obj, reconciler):
 		o.Readiness = ready.Result{State: ready.Unread, Message: "its content is not read yet"}
 	}
-	controller := ""
-	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
-		controller = ref.Kind + " " + ref.Name
-	}
-	o.Owner, o.OwnerName = manifests.OwnerOf(labels, annotations, reconciler, controller)
+	o.Owner, o.OwnerName = ownerOf(obj, reconciler)
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Subresource != "" {
 			continue

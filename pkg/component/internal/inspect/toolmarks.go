@@ -89,10 +89,15 @@ func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 	return found
 }
 
-// ToolMarkOf returns the fact about the marks of an object without an owner that package plan needs.
+// ToolMarkOf returns the fact about the marks of an object without an owner that package plan needs. An object whose
+// owner label another client has replaced belongs to some component, and nobody knows to which one.
 func ToolMarkOf(key manifests.Key, obj *unstructured.Unstructured, reconciler string) *plan.ToolMark {
 	found := plan.ToolMark{
 		By: ToolMarksOf(obj).By, ReleasedBy: manifests.ReleasedBy(obj.GetAnnotations(), reconciler),
+	}
+	id, _ := manifests.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), reconciler, "")
+	if by := replacedBy(obj, reconciler, id); found.By == "" && id != "" && by != "" {
+		found.By = "a component whose owner label another client has replaced (field manager " + named("", by) + ")"
 	}
 	if of, copied := manifests.CopyOf(key, obj.GetAnnotations(), reconciler); copied {
 		found.CopyOf = of.String()

@@ -17,7 +17,7 @@ const (
 	ReasonMissing        Reason = "somebody deleted it"
 	ReasonChanged        Reason = "its manifest changed"
 	ReasonDrifted        Reason = "it drifted"
-	ReasonUnlabelled     Reason = "somebody removed its owner label"
+	ReasonUnlabelled     Reason = "somebody removed or replaced its owner label"
 	ReasonAdopted        Reason = "it exists and no component owns it"
 	ReasonTakenOver      Reason = "it exists, and its adoption policy is always"
 	ReasonListed         Reason = "it exists, and the component lists it to adopt"

@@ -455,12 +455,12 @@ var applyRows = slices.Concat(flowRows, []row{
 	// An object of ours without its label is labelled again.
 	{
 		"restores the owner label of an object with the recorded UID", edits(unowned),
-		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+		"Apply: somebody removed or replaced its owner label (uid u1, version 7) [repair]",
 	},
 	{
 		"restores the owner label of an object with the recorded UID, also with the adoption policy never",
 		edits(unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
-		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+		"Apply: somebody removed or replaced its owner label (uid u1, version 7) [repair]",
 	},
 
 	// An object without an owner is adopted if the policy permits that.
@@ -553,7 +553,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"restores the owner label of an object of a deletion phase", edits(unowned, inPhase),
-		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+		"Apply: somebody removed or replaced its owner label (uid u1, version 7) [repair]",
 	},
 	{
 		"names no remedy in a deletion phase that only a rendering has", edits(unrecorded, ownedByOthers, inPhase),
@@ -575,7 +575,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"restores the owner label of an object with the recorded UID, whatever mark it has and whatever is listed",
 		edits(unowned, markedByHelm, adopting()),
-		"Apply: somebody removed its owner label (uid u1, version 7) [repair]",
+		"Apply: somebody removed or replaced its owner label (uid u1, version 7) [repair]",
 	},
 	{
 		"does not adopt an object with the mark of another tool",

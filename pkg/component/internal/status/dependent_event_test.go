@@ -72,7 +72,7 @@ func TestEventsAboutDependents(t *testing.T) {
 				Changes: []outcome.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
 				Waiting: []outcome.Waiting{failed(3)},
 			},
-			[]string{"Normal Repaired settings-0: somebody removed its owner label"},
+			[]string{"Normal Repaired settings-0: somebody removed or replaced its owner label"},
 		},
 		{
 			"again in the next revision", second,
