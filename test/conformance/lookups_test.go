@@ -62,6 +62,23 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
+	It("a looked-up copy that somebody made of a dependent is no dependent: its change leads to a new rendering", func(ctx SpecContext) {
+		start()
+		g := newGadget(ctx, namespace, "app", together(copies, configMap("original", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		source := mustGet(ctx, "v1", "ConfigMap", namespace, "original")
+		source.SetName("source")
+		source.SetUID("")
+		source.SetResourceVersion("")
+		source.SetManagedFields(nil)
+		Expect(k8s.Create(ctx, source)).To(Succeed())
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("a"))
+		settle(ctx, operator)
+		patch(ctx, source, `{"data":{"value":"b"}}`)
+		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
+		expectReady(ctx, g)
+	})
+
 	It("a looked-up list leads to a new rendering when an object is added", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+`).items }}{{ .metadata.name }} {{ end }}`),

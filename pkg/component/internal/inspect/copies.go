@@ -18,6 +18,12 @@ func IsCopy(key manifests.Key, obj metav1.Object, reconciler string) bool {
 	return copied
 }
 
+// IsCopyElsewhere is IsCopy for an object whose kind is not known: a copy with another namespace or name.
+func IsCopyElsewhere(obj metav1.Object, reconciler string) bool {
+	named, ok := manifests.ParseKey(obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationObject])
+	return ok && (named.Namespace != obj.GetNamespace() || named.Name != obj.GetName())
+}
+
 // withoutName returns a manifest without the annotation that names the object. The argument is not changed.
 func withoutName(manifest map[string]any, reconciler string) map[string]any {
 	return withName(manifest, nil, reconciler)

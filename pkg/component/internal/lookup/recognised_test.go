@@ -25,6 +25,18 @@ func TestAComponentRecognisesWhatItReleased(t *testing.T) {
 			map[string]string{ownerID: owner.String()},
 			false, true,
 		},
+		{
+			"not a copy that somebody made of a dependent",
+			map[string]string{reconciler + "/" + manifests.LabelOwnerID: us.ID},
+			map[string]string{ownerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/b"},
+			false, false,
+		},
+		{
+			"a dependent that names itself",
+			map[string]string{reconciler + "/" + manifests.LabelOwnerID: us.ID},
+			map[string]string{ownerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/a"},
+			false, true,
+		},
 		{"an object that it released", nil, map[string]string{released: owner.String()}, false, true},
 		{name: "not an object that a controller has taken over since", annotations: map[string]string{released: owner.String()}, controlled: true},
 		{"not an object that another component released", nil, map[string]string{released: other.String()}, false, false},

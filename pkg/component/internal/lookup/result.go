@@ -71,9 +71,10 @@ type Owner struct {
 	Reconciler, ID string
 }
 
-// Owns reports whether an object is a dependent or a record of the component.
+// Owns reports whether an object is a dependent or a record of the component. A copy that another client made of a
+// dependent is none, because the component does not write it; see observe.OwnerOf.
 func (o Owner) Owns(object *unstructured.Unstructured) bool {
-	owner, _ := manifests.OwnerOf(object.GetLabels(), object.GetAnnotations(), o.Reconciler, "")
+	owner := observe.OwnerOf(object, o.Reconciler)
 	return owner == o.ID || object.GetLabels()[o.Reconciler+"/"+records.LabelRecord] == o.ID
 }
 

@@ -7,7 +7,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References guards all
@@ -168,8 +167,7 @@ func (w *referenceWatch) withLock(obj any, do func(metav1.Object)) error {
 }
 
 func (w *referenceWatch) reduce(m metav1.Object) referencedObject {
-	owner, _ := manifests.OwnerOf(m.GetLabels(), m.GetAnnotations(), w.references.reconciler, "")
-	return referencedObject{version: m.GetResourceVersion(), owner: owner}
+	return referencedObject{version: m.GetResourceVersion(), owner: OwnerOf(m, w.references.reconciler)}
 }
 
 func (w *referenceWatch) set(name objectName, object referencedObject) {

@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Version is the version of a reference: the resource version of an object, the Sum of several objects, or empty if no
@@ -18,6 +21,16 @@ type Version string
 // VersionOwn is the version of an object that is a dependent of the component itself. Changes of such an object do not
 // enqueue the component.
 const VersionOwn Version = "own"
+
+// OwnerOf returns the id of the component that has a referenced object as its dependent; empty for other objects. A copy
+// that another client made of a dependent is none, although it has the marks of the component.
+func OwnerOf(m metav1.Object, reconciler string) string {
+	if inspect.IsCopyElsewhere(m, reconciler) {
+		return ""
+	}
+	owner, _ := manifests.OwnerOf(m.GetLabels(), m.GetAnnotations(), reconciler, "")
+	return owner
+}
 
 // Sum is a hash of the names and resource versions of a set of objects. It does not depend on their order.
 type Sum uint64

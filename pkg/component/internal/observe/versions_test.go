@@ -25,6 +25,8 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		}
 		return m
 	}
+	copied := object("db", "2", &self)
+	copied.Annotations[reconciler+"/"+manifests.AnnotationObject] = "Secret shop/login"
 	other := self
 	other.Name = "other"
 	sum := func(objects ...*metav1.PartialObjectMetadata) Version {
@@ -54,6 +56,11 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 			"a change enqueues the component", db, "1",
 			[]any{object("db", "1", nil)},
 			func(w *referenceWatch) error { return w.Update(object("db", "2", nil)) }, 1, true,
+		},
+		{
+			"a change of a copy of a dependent enqueues the component", db, "1",
+			[]any{object("db", "1", nil)},
+			func(w *referenceWatch) error { return w.Update(copied) }, 1, true,
 		},
 		{
 			"a deletion enqueues the component", db, "1",
