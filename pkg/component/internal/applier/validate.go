@@ -98,7 +98,8 @@ func Validate(
 // of them, again is set, and the next plan has repairs only.
 //
 // An existing object without our label is among the writes once it was read; see plan.Plan.Unread. If only the conflict
-// of its create shows that an object exists, it was checked as a create.
+// of its create shows that an object exists, it was checked as a create. So is an object of a later wave that no watch
+// shows, and it is checked again when it was read.
 func validateOnce(
 	ctx context.Context, client *target.Client, r Request, facts *plan.Facts, decided plan.Plan,
 ) (again bool, err error) {

@@ -129,6 +129,31 @@ func TestReadsAreCarriedOutBeforeTheFirstWrite(t *testing.T) {
 	}
 }
 
+func TestObjectsOfLaterWavesThatNoWatchShowsAreValidatedBeforeTheyAreRead(t *testing.T) {
+	f := validated()
+	f.Desired[0], f.Desired[3] = f.Desired[3], f.Desired[0]
+	f.Desired[0].Settings.Order, f.Desired[3].Settings.Order = 0, 2
+	f.Desired[2].Settings.Order = 1
+	unwatched := map[string]bool{"changed": true, "new": false, "later": false}
+	g := f.seen(func(key manifests.Key) Observed {
+		if unwatched[key.Name] {
+			return Observed{Presence: Unknown, Reason: WaitUnwatched}
+		}
+		return f.Live.Of(key)
+	})
+	p := ForApply(g)
+	if want := []string{"Apply changed", "Create later", "Create new"}; !slices.Equal(namesOf(p.Unapplied), want) || !p.Incomplete() {
+		t.Errorf("the writes to be validated are %q, want %q, and a read", namesOf(p.Unapplied), want)
+	}
+	if i := slices.IndexFunc(p.Unapplied, func(a Action) bool { return a.Key.Name == "changed" }); p.Unapplied[i].Preconditions.UID != "u1" {
+		t.Errorf("the update has the UID %q, want that of the inventory", p.Unapplied[i].Preconditions.UID)
+	}
+	delete(g.Inventory, f.Desired[3].Key)
+	if got, want := namesOf(ForApply(g).Unapplied), []string{"Create changed", "Create later", "Create new"}; !slices.Equal(got, want) {
+		t.Errorf("without a record, the writes to be validated are %q, want %q", got, want)
+	}
+}
+
 func TestAPlanThatOnlyRemovesAGuardWritesNothing(t *testing.T) {
 	guard := Plan{Actions: []Action{{Verb: VerbUnguard}}}
 	if guard.Writes() || !(Plan{Actions: []Action{{Verb: VerbRead}, {Verb: VerbCreate}}}).Writes() {
