@@ -13,9 +13,10 @@ import (
 // immutableFields are the fields of built-in types that cannot change while an object exists. The API server permits
 // some of these changes, for example the template of a suspended Job.
 var immutableFields = map[schema.GroupKind][]string{
-	{Group: "apps", Kind: "DaemonSet"}:  {"spec.selector"},
-	{Group: "apps", Kind: "Deployment"}: {"spec.selector"},
-	{Group: "apps", Kind: "ReplicaSet"}: {"spec.selector"},
+	{Group: "apps", Kind: "ControllerRevision"}: {"data"},
+	{Group: "apps", Kind: "DaemonSet"}:          {"spec.selector"},
+	{Group: "apps", Kind: "Deployment"}:         {"spec.selector"},
+	{Group: "apps", Kind: "ReplicaSet"}:         {"spec.selector"},
 	{Group: "apps", Kind: "StatefulSet"}: {
 		"spec.podManagementPolicy", "spec.selector", "spec.serviceName", "spec.volumeClaimTemplates",
 	},
@@ -26,23 +27,37 @@ var immutableFields = map[schema.GroupKind][]string{
 	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: {
 		"spec.group", "spec.names.kind", "spec.scope",
 	},
+	{Group: "discovery.k8s.io", Kind: "EndpointSlice"}: {"addressType"},
 	{Group: "networking.k8s.io", Kind: "IngressClass"}: {"spec.controller"},
+	{Group: "networking.k8s.io", Kind: "IPAddress"}:    {"spec.parentRef"},
+	{Group: "networking.k8s.io", Kind: "ServiceCIDR"}:  {"spec.cidrs"},
 	{Group: "node.k8s.io", Kind: "RuntimeClass"}:       {"handler"},
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRoleBinding"}: {
 		"roleRef",
 	},
 	{Group: "rbac.authorization.k8s.io", Kind: "RoleBinding"}: {"roleRef"},
+	{Group: "resource.k8s.io", Kind: "ResourceClaim"}:         {"spec"},
+	{Group: "resource.k8s.io", Kind: "ResourceClaimTemplate"}: {"spec"},
 	{Group: "scheduling.k8s.io", Kind: "PriorityClass"}:       {"preemptionPolicy", "value"},
+	{Group: "storage.k8s.io", Kind: "CSIDriver"}: {
+		"spec.attachRequired", "spec.fsGroupPolicy", "spec.podInfoOnMount", "spec.volumeLifecycleModes",
+	},
 	{Group: "storage.k8s.io", Kind: "StorageClass"}: {
 		"parameters", "provisioner", "reclaimPolicy", "volumeBindingMode",
 	},
-	{Kind: "PersistentVolume"}: {"spec.csi", "spec.hostPath", "spec.local", "spec.nfs", "spec.volumeMode"},
-	{Kind: "PersistentVolumeClaim"}: {
-		"spec.accessModes", "spec.dataSource", "spec.dataSourceRef", "spec.selector", "spec.storageClassName",
-		"spec.volumeMode", "spec.volumeName",
+	{Group: "storage.k8s.io", Kind: "VolumeAttachment"}:      {"spec"},
+	{Group: "storage.k8s.io", Kind: "VolumeAttributesClass"}: {"driverName", "parameters"},
+	{Kind: "PersistentVolume"}: {
+		"spec.csi", "spec.hostPath", "spec.local", "spec.nfs", "spec.volumeMode",
 	},
-	{Kind: "Secret"}:  {"type"},
-	{Kind: "Service"}: {"spec.clusterIP", "spec.clusterIPs"},
+	{Kind: "PersistentVolumeClaim"}: {
+		"spec.accessModes", "spec.dataSource", "spec.dataSourceRef", "spec.resources", "spec.selector",
+		"spec.storageClassName", "spec.volumeMode", "spec.volumeName",
+	},
+	{Kind: "Pod"}:           {"spec"},
+	{Kind: "ResourceQuota"}: {"spec.scopeSelector", "spec.scopes"},
+	{Kind: "Secret"}:        {"type"},
+	{Kind: "Service"}:       {"spec.clusterIP", "spec.clusterIPs"},
 }
 
 // frozenFields are the fields of a ConfigMap or Secret that cannot change if its field immutable is true.

@@ -36,9 +36,21 @@ func TestHashImmutable(t *testing.T) {
 			"{apiVersion: apps/v1, kind: Deployment, spec: {replicas: 3, selector: {matchLabels: {app: a}}}}", false,
 		},
 		{
-			"another size of a claim", claim,
+			"another size of a claim, which the API server may permit", claim,
 			"{apiVersion: v1, kind: PersistentVolumeClaim, spec: {storageClassName: a, resources: {requests: {storage: 1Gi}}}}",
-			false,
+			true,
+		},
+		{
+			"another label of a claim", claim,
+			"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {labels: {a: b}}, spec: {storageClassName: a}}", false,
+		},
+		{
+			"other addresses of a slice", "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv4}",
+			"{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, addressType: IPv6}", true,
+		},
+		{
+			"another image of a Pod", "{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: a}]}}",
+			"{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: b}]}}", true,
 		},
 		{
 			"another class of a claim", claim,

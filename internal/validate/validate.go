@@ -66,6 +66,7 @@ func Check(s Subject) (faults []Fault, dropped []string) {
 	faults = append(faults, checkNames(s)...)
 	faults = append(faults, checkMetadata(s.Object)...)
 	faults = append(faults, checkData(s.Object)...)
+	faults = append(faults, checkService(s.Object)...)
 	if s.Unserved {
 		message := fmt.Sprintf("the definition of %s, which is applied with it, does not serve the version %s",
 			s.Object.Key.GroupKind(), s.Object.Version)

@@ -62,6 +62,20 @@ func TestFaults(t *testing.T) {
 			[]string{`metadata.namespace: Invalid value: "Not_Valid"`},
 		},
 		{
+			"accepts the ports of a Service",
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{name: a, port: 80, targetPort: http}, {name: b, port: 80, protocol: UDP, nodePort: 0}]}}`,
+			nil, nil,
+		},
+		{
+			"suspects several ports with one name",
+			`{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{name: a, port: 80}, {name: a, port: 81}, {port: 82}]}}`, nil,
+			[]string{`spec.ports[1].name: Duplicate value: "a"`, "spec.ports[2].name: Required value"},
+		},
+		{
+			"accepts any ports of a Service of another group",
+			`{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}, {port: 81}]}}`, nil, nil,
+		},
+		{
 			"accepts the colons of a role",
 			`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "system:a"}}`, nil, nil,
 		},
