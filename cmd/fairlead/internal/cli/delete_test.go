@@ -43,6 +43,33 @@ var _ = Describe("delete", onCluster(func() {
 			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
+	It("says who has an object with a delete policy that keeps it, succeeds, and leaves it to them", func(ctx SpecContext) {
+		operate(namespace)
+		kept := func(name string) string {
+			return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", annotations: {fairlead.io/delete-policy: orphan}}}"
+		}
+		dir := folder("ours.yaml", kept("ours"), "theirs.yaml", kept("theirs"))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(HaveField("Code", 0))
+		Expect(fairlead(ctx, namespace, "suspend", "shop")).To(HaveField("Code", 0))
+		Eventually(ctx, func() metav1alpha1.State { return shopIn(ctx, namespace).Status.State }).Should(Equal(metav1alpha1.StateSuspended))
+		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "theirs",
+			Annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "apps"},
+		}}
+		Expect(k8s.Delete(ctx, theirs.DeepCopy())).To(Succeed())
+		Expect(k8s.Create(ctx, theirs, client.FieldOwner("helm"))).To(Succeed())
+
+		r := fairlead(ctx, namespace, "delete", "shop", "--wait")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""), HaveField("Out", HavePrefix(
+			"ConfigMap "+namespace+"/ours stays in the cluster, because of its delete policy\n"+
+				"ConfigMap "+namespace+"/theirs stays in the cluster, because it belongs to the Helm release apps/web by now\n"))))
+		left := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(theirs), left)).To(Succeed())
+		Expect(left.ResourceVersion).To(Equal(theirs.ResourceVersion))
+		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "ours"}, left)).To(Succeed())
+		Expect(left.Annotations).To(HaveKeyWithValue("fairlead.io/released-by", HaveSuffix("/"+namespace+"/shop")))
+	})
+
 	It("deletes several components in their order, and each once", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		held(ctx, namespace, "web")

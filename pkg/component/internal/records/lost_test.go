@@ -1,14 +1,18 @@
 package records
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestNamedRecordsThatDoNotExistAreReported(t *testing.T) {
@@ -95,6 +99,47 @@ func TestNamedRecordsThatDoNotExistAreReported(t *testing.T) {
 			collector := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
 			g.Expect(collector.collect(t.Context(), seen, seen.all())).To(Succeed())
 			g.Expect(known.lost).To(Equal(c.want))
+		})
+	}
+}
+
+func TestAFailedSearchForALostRecordStopsNothingElse(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer error
+		fails  bool
+	}{
+		{"the API server does not answer", errors.New("no answer"), true},
+		{"the read is forbidden", apierrors.NewForbidden(corev1.Resource("secrets"), "phases", nil), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := NewWithT(t)
+			cluster, s := newCluster(t)
+			app, other := owner("app"), owner("other")
+			write(t, s, owner("gone"), Phases, "a")
+			refused := secretName(Phases, app.ID(), "a", 0)
+			cluster.Refuse = func(_, name string) error {
+				if name == refused {
+					return c.answer
+				}
+				return nil
+			}
+			component := func(o manifests.Owner) Component {
+				return Component{
+					Name: types.NamespacedName{Namespace: "shop", Name: o.Name}, Owner: o, Status: &metav1alpha1.Status{PhaseRecord: "a"},
+				}
+			}
+			known := &components{
+				cached: map[string]Component{app.ID(): component(app), other.ID(): component(other)},
+				live:   []types.NamespacedName{{Namespace: "shop", Name: "app"}, {Namespace: "shop", Name: "other"}},
+			}
+			seen := newBatch()
+			seen.listed[""] = true
+			collector := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
+			err := collector.collect(t.Context(), seen, cluster.All())
+			g.Expect(errors.Is(err, c.answer)).To(Equal(c.fails), "the error is %v", err)
+			g.Expect(known.lost).To(Equal([]string{"other phases"}))
+			g.Expect(cluster.Names("shop")).To(BeEmpty(), "the Secret of a component that is gone must be released")
 		})
 	}
 }
