@@ -104,4 +104,34 @@ var deciding = []mutation{
 		`if records.IsRefused(err) {`, `if false {`,
 		"a quota that refuses the Secrets of the inventory is named",
 	},
+	{
+		"rules of custom types are not evaluated", "../../../internal/validate/values/rules.go",
+		`	if t.rules == nil {`, `	if true {`,
+		"an object that a rule refuses holds the set",
+	},
+	{
+		"rules about the previous version are evaluated without one", "../../../internal/validate/values/rules.go",
+		`if previous.MatchString(rule.Rule) || previous.MatchString(rule.MessageExpression) ||`, `if`,
+		"a rule about the previous version that also judges new objects",
+	},
+	{
+		"a copy of a dependent is a dependent", "plan/copies.go",
+		`if live.Copied && live.Owner == f.Owner && !f.records(live.UID) {`, `if false {`,
+		"a copy of a dependent that somebody made at a rendered place",
+	},
+	{
+		"what another component released comes back without an entry", "plan/adoptions.go",
+		`return c.live.Mark.ReleasedBy == c.owner &&`, `return c.live.Mark.ReleasedBy != "" &&`,
+		"an object that a component released does not come to a component of another name",
+	},
+	{
+		"a released object comes back against the mark of another tool", "plan/adoptions.go",
+		`c.live.Mark.By == "" && !c.inDeletion()`, `!c.inDeletion()`,
+		"an object that a component released does not come to a component of another name",
+	},
+	{
+		"an object of a later wave that no watch shows is not validated", "plan/refused.go",
+		`if c.live.unwatched() {`, `if false {`,
+		"an object of a type that cannot be watched is refused before",
+	},
 }

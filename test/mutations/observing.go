@@ -96,4 +96,19 @@ var observing = []mutation{
 		`return found, p.queue[0].due.Sub(now)`, `return found, time.Hour`,
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
+	{
+		"owner labels of any client count", "inspect/ownermarks.go",
+		`if id != "" && replacedBy(obj, reconciler, id) != "" {`, `if false {`,
+		"Owner marks of a dependent that another client writes",
+	},
+	{
+		"owner labels of no other reconciler count", "inspect/ownermarks.go",
+		`case isWriter(e.Manager, metadata, label, reconciler):`, `case isWriter(e.Manager, metadata, label, reconciler) && false:`,
+		"if another owner takes over a dependent",
+	},
+	{
+		"a looked-up copy of a dependent is a dependent", "observe/versions.go",
+		`if inspect.IsCopyElsewhere(m, reconciler) {`, `if inspect.IsCopyElsewhere(m, reconciler) && false {`,
+		"a looked-up copy that somebody made of a dependent",
+	},
 }

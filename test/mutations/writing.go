@@ -232,4 +232,19 @@ var writing = []mutation{
 		`return v.Analyzers[gk] != nil || serverrules.MayDrop(gk)`, `return v.Analyzers[gk] != nil`,
 		"Copies that the API server keeps",
 	},
+	{
+		"a release leaves no mark", "execute/orphan.go",
+		`annotations[reconciler+"/"+manifests.AnnotationReleasedBy] = name`, `_ = name`,
+		"an object that a component released comes back without an entry",
+	},
+	{
+		"an adoption leaves the mark of the release", "execute/toolmarks.go",
+		`marks.Annotations = append(marks.Annotations, key)`, `_ = key`,
+		"a released object that another component adopts loses the mark of its release",
+	},
+	{
+		"an adoption ignores marks that came after its plan", "execute/toolmarks.go",
+		`return mark.By != "" && mark.By != a.AdoptedFrom`, `return false`,
+		"an object that another tool marked in the meantime is not adopted",
+	},
 }
