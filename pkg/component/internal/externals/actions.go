@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
@@ -152,21 +151,11 @@ func (p *Pass) resume(t *step) {
 	}
 }
 
-// finishedAction is an action that ended.
-type finishedAction struct {
-	change  outcome.Change
-	verb    plan.Verb
-	digest  string
-	trigger string
-}
-
 // finish notes the end of an action, for the next pass.
-func (a action) finish(t *step) {
-	t.finished = &finishedAction{outcome.ChangeOf(a.Action), a.Verb, a.digest(), a.trigger}
-	t.wake = true
-}
+func (a action) finish(t *step) { t.finished, t.wake = &a, true }
 
-// isCurrent reports whether the result of an action is about the desired manifest, for a pass with the given trigger.
-func (f finishedAction) isCurrent(s *situation, trigger string) bool {
-	return s.wanted.desired != nil && s.wanted.desired.Digest == f.digest && f.trigger == trigger && f.verb != plan.VerbDelete
+// isCurrent reports whether an action that ended was about the desired manifest, for a pass with the given trigger.
+func (a action) isCurrent(s *situation, trigger string) bool {
+	desired := s.wanted.desired
+	return desired != nil && desired.Digest == a.digest() && a.trigger == trigger && a.Verb != plan.VerbDelete
 }

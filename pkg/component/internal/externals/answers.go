@@ -217,8 +217,7 @@ func (t *step) notObserved(err error) {
 	t.pollAfter(after)
 }
 
-// withoutEffect records that Create had no effect, so that a later process is not uncertain. A kind that can find out by
-// itself needs no record.
+// withoutEffect records that Create had no effect, so that a later process is not uncertain.
 func (t *step) withoutEffect() {
 	s := &t.s
 	s.underway.sent, s.observed.answer = false, nil

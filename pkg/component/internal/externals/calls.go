@@ -48,22 +48,18 @@ func (c *call) invoke(ctx context.Context) (answer external.Answer, err error) {
 	return c.driver.Observe(ctx, c.request)
 }
 
-// call makes a call for an external.
-func (m *Manager) call(ctx context.Context, it *item, c *call) (external.Answer, error) {
-	described := Call{Component: it.component.name, Kind: c.request.Key.Kind, Name: c.request.Key.Name, Method: c.method}
-	return monitored(ctx, m.options.Monitor, described, c.invoke)
-}
-
-// ask makes an observation.
-func (m *Manager) ask(ctx context.Context, it *item, c *call) {
-	answer, err := m.call(ctx, it, c)
-	it.component.change(it, func(t *step) { c.answered(t, answer, err) })
-}
-
-// write makes a call that writes.
-func (m *Manager) write(ctx context.Context, it *item, c *call) {
-	answer, err := m.call(ctx, it, c)
-	it.component.change(it, func(t *step) { c.ended(t, answer, err) })
+// run makes a call for an external, and enters its result.
+func (c *call) run(ctx context.Context, it *item) {
+	key, of := c.request.Key, it.component
+	described := Call{Component: of.name, Kind: key.Kind, Name: key.Name, Method: c.method}
+	answer, err := monitored(ctx, of.manager.options.Monitor, described, c.invoke)
+	of.change(it, func(t *step) {
+		if c.method == MethodObserve || c.method == MethodFind {
+			c.answered(t, answer, err)
+		} else {
+			c.ended(t, answer, err)
+		}
+	})
 }
 
 // list observes the externals of an account that wait for a list, or whose observation is due soon, with one call.
@@ -91,9 +87,10 @@ func (m *Manager) list(ctx context.Context, a *account) {
 	}
 	described := Call{Component: items[0].component.name, Kind: requests[0].Key.Kind, Method: MethodList}
 	shared := external.Account{Name: a.key.name, References: requests[0].References}
-	answers, err := monitored(ctx, m.options.Monitor, described, func(ctx context.Context) (map[int]external.Answer, error) {
+	list := func(ctx context.Context) (map[int]external.Answer, error) {
 		return a.key.driver.List(ctx, shared, requests)
-	})
+	}
+	answers, err := monitored(ctx, m.options.Monitor, described, list)
 	a.listEnded(err)
 	for i, it := range items {
 		answer, found := answers[i]
@@ -101,7 +98,7 @@ func (m *Manager) list(ctx context.Context, a *account) {
 		case err != nil || found:
 			it.component.change(it, func(t *step) { asked.answered(t, answer, err) })
 		default:
-			a.enqueueRead(&queued{run: func(ctx context.Context) { m.ask(ctx, it, asked) }})
+			a.enqueueRead(&queued{run: func(ctx context.Context) { asked.run(ctx, it) }})
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
@@ -17,8 +16,8 @@ import (
 )
 
 // component has the situations of the externals of one component. All changes of a situation are steps, which it makes
-// one after the other, and whose effects it carries out. Its lock guards the fields below it, and the fields of items.
-// The lock of the recorder is locked before it, and those of polls and accounts after it.
+// one after the other, and whose effects it carries out. Its lock guards the fields below it, and those of its items. The
+// lock of the recorder is locked before it, and those of polls and accounts after it.
 type component struct {
 	manager  *Manager
 	owner    manifests.Owner
@@ -31,7 +30,7 @@ type component struct {
 	results  map[*item]result
 	flushing bool
 	// finished are the actions that ended since the last pass.
-	finished []finishedAction
+	finished []action
 	// stopped is set from Forget or Pause to the next pass.
 	stopped bool
 	// requested is the value of the annotation that requested a pass, as the last pass saw it. It is nil before.
@@ -40,7 +39,7 @@ type component struct {
 
 // item is one external of a component.
 type item struct {
-	component *component
+	component *component // It never changes.
 	situation situation
 	// account makes the calls; nil if the external cannot be called yet.
 	account *account
@@ -105,7 +104,7 @@ func (c *component) make(it *item, f func(*step)) {
 	if call := t.call; call != nil {
 		it.account.enqueueWrite(&queued{
 			window: call.window,
-			run:    func(ctx context.Context) { c.manager.write(ctx, it, call) },
+			run:    func(ctx context.Context) { call.run(ctx, it) },
 			refuse: func() { c.change(it, call.refused) },
 		})
 	}
@@ -166,7 +165,7 @@ func (c *component) observe(it *item) {
 			}
 		}
 		asked := t.question()
-		q := &queued{run: func(ctx context.Context) { c.manager.ask(ctx, it, asked) }}
+		q := &queued{run: func(ctx context.Context) { asked.run(ctx, it) }}
 		if asked.method == MethodFind {
 			a.enqueueWrite(q)
 		} else {
@@ -343,23 +342,6 @@ func (c *component) restore(it *item, id string) {
 	c.change(it, func(t *step) { t.restored(err) })
 }
 
-// get returns an external that exists in the form of an object, and otherwise its facts.
-func (c *component) get(key manifests.Key) (*unstructured.Unstructured, plan.Observed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	it := c.items[key]
-	if it == nil {
-		return nil, unknown(plan.WaitObserving, notAnswered)
-	}
-	it.situation.now = c.manager.now()
-	f := it.facts()
-	o := f.current()
-	if o.Presence == plan.Present {
-		return f.body(), o
-	}
-	return nil, o
-}
-
 // count adds the numbers of externals, by kind and state. Externals that are deleted or released are not counted.
 func (c *component) count(counts map[string]map[Status]int) {
 	c.mu.Lock()
@@ -376,7 +358,7 @@ func (c *component) count(counts map[string]map[Status]int) {
 }
 
 // takeFinished removes and returns the actions that ended.
-func (c *component) takeFinished() []finishedAction {
+func (c *component) takeFinished() []action {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	finished := c.finished

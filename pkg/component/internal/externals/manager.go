@@ -168,10 +168,18 @@ func (m *Manager) Get(of manifests.Owner, key manifests.Key) (obj *unstructured.
 	if c == nil {
 		return nil, notAnswered
 	}
-	obj, o := c.get(key)
-	if o.Presence == plan.Unknown {
-		unknown = o.Message
-	}
+	unknown = notAnswered
+	c.changeKey(key, func(t *step, _ string) {
+		f := facts{&t.s, m.reduce}
+		switch o := f.current(); o.Presence {
+		case plan.Present:
+			obj, unknown = f.body(), ""
+		case plan.Absent:
+			unknown = ""
+		case plan.Unknown:
+			unknown = o.Message
+		}
+	})
 	return obj, unknown
 }
 

@@ -20,7 +20,8 @@ type recorder struct {
 	adopt func(*externalstate.Record)
 
 	sync.Mutex
-	// last are the recorded states as they were read or written last. known is the same, or nil if they must be read again.
+	// last are the recorded states as they were read or written last. known is the same, or nil if they must be read
+	// again.
 	last  *externalstate.Record
 	known atomic.Pointer[externalstate.Record]
 	// held are the names of the Secrets that have our finalizer, and released those that lost it.

@@ -64,7 +64,7 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	c := m.component(p.Owner)
 	c.recorder.Lock()
 	defer c.recorder.Unlock()
-	refs, err := c.enterPass(ctx, &p)
+	refs, err := p.enterAll(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -103,9 +103,9 @@ func (p *Pass) hasExternals() bool {
 		slices.ContainsFunc(p.Inventory, func(e metav1alpha1.InventoryEntry) bool { return e.External })
 }
 
-// enterPass reads the recorded states, and enters the desired objects and the inventory. It returns the references that
+// enterAll reads the recorded states, and enters the desired objects and the inventory. It returns the references that
 // the externals need. The caller holds the lock of the recorder.
-func (c *component) enterPass(ctx context.Context, p *Pass) (refs []metav1alpha1.Reference, err error) {
+func (p *Pass) enterAll(ctx context.Context, c *component) (refs []metav1alpha1.Reference, err error) {
 	if err := c.recorder.load(ctx); err != nil {
 		return nil, err
 	}
@@ -165,17 +165,15 @@ func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
 func (s *Session) Finished() (map[manifests.Key]plan.Result, []outcome.Change) {
 	results, changes := map[manifests.Key]plan.Result{}, []outcome.Change(nil)
 	for _, done := range s.component.takeFinished() {
-		changes = append(changes, done.change)
+		changes = append(changes, outcome.ChangeOf(done.Action))
 		isCurrent := false
-		s.component.changeKey(done.change.Key, func(t *step, _ string) {
-			isCurrent = done.isCurrent(&t.s, s.pass.Trigger)
-		})
+		s.component.changeKey(done.Key, func(t *step, _ string) { isCurrent = done.isCurrent(&t.s, s.pass.Trigger) })
 		if isCurrent {
-			facts := s.component.factsAfter(done.change.Key, func(t *step) {
+			facts := s.component.factsAfter(done.Key, func(t *step) {
 				// This pass counts an external that was written as in sync. The next pass repairs the difference.
 				t.wake = t.s.observed.differs() != ""
 			})
-			results[done.change.Key] = plan.Result{Verb: done.verb, Observed: facts, Attempts: 1}
+			results[done.Key] = plan.Result{Verb: done.Verb, Observed: facts, Attempts: 1}
 		}
 	}
 	return results, changes

@@ -39,7 +39,10 @@ func (k *kindOf) Check(r external.Request) external.Findings {
 
 // The kinds of the tables.
 var (
-	plain      = external.Info{Kind: "Thing", Creates: true, Updates: true, Deletes: true, Poll: time.Minute, Settle: 5 * time.Second, Timeout: 10 * time.Second}
+	plain = external.Info{
+		Kind: "Thing", Creates: true, Updates: true, Deletes: true,
+		Poll: time.Minute, Settle: 5 * time.Second, Timeout: 10 * time.Second,
+	}
 	findable   = withInfo(func(i *external.Info) { i.Finds = true })
 	named      = withInfo(func(i *external.Info) { i.Identifies = true })
 	idempotent = withInfo(func(i *external.Info) { i.IdempotentFor = time.Hour })
@@ -53,10 +56,12 @@ func withInfo(change func(*external.Info)) external.Info {
 }
 
 var (
-	testOwner = manifests.Owner{Cluster: "c", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "a", Name: "shop"}
-	testKey   = manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
-	first     = "00000001" + strings.Repeat("a", 32)
-	second    = "00000002" + strings.Repeat("b", 32)
+	testOwner = manifests.Owner{
+		Cluster: "c", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "a", Name: "shop",
+	}
+	testKey = manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
+	first   = "00000001" + strings.Repeat("a", 32)
+	second  = "00000002" + strings.Repeat("b", 32)
 )
 
 // object returns the manifest of an external.
@@ -96,7 +101,8 @@ func desiring(t *testing.T, info external.Info, changes ...func(*situation)) sit
 // state sets the recorded state.
 func state(change func(*externalstate.State)) func(*situation) {
 	return func(s *situation) {
-		s.recorded.state = &externalstate.State{Token: first, Attempts: 1, Manifest: json.RawMessage(`{"spec":{"value":"a"}}`)}
+		manifest := json.RawMessage(`{"spec":{"value":"a"}}`)
+		s.recorded.state = &externalstate.State{Token: first, Attempts: 1, Manifest: manifest}
 		change(s.recorded.state)
 	}
 }
@@ -153,23 +159,55 @@ func TestTheRecordsSayInWhichStepAProcessEnded(t *testing.T) {
 		reason plan.WaitReason
 		asks   bool
 	}{
-		"neither key nor mark: it was not created":           {info: plain, want: plan.Absent},
-		"an intent without mark: it was not created":         {info: plain, records: []func(*situation){state(intended)}, want: plan.Absent},
-		"an intent with mark: it is uncertain":               {info: plain, records: []func(*situation){state(intended), begun}, reason: plan.WaitCreateUncertain},
-		"an intent with mark of this process is not":         {info: plain, records: []func(*situation){state(intended), begun, ours}, want: plan.Absent},
-		"an intent with mark, of a kind that finds":          {info: findable, records: []func(*situation){state(intended), begun}, reason: plan.WaitInProgress, asks: true},
-		"an intent with mark, of a kind that identifies":     {info: named, records: []func(*situation){state(intended), begun, knows("thing-1")}, reason: plan.WaitInProgress, asks: true},
-		"an intent with mark, of a kind that may repeat":     {info: idempotent, records: []func(*situation){state(intended), begun}, reason: plan.WaitInProgress},
-		"an id with mark: it was created":                    {info: plain, records: []func(*situation){state(created), existing}, reason: plan.WaitObserving, asks: true},
-		"an id without entry: it was created":                {info: plain, records: []func(*situation){state(created)}, reason: plan.WaitObserving, asks: true},
-		"no key with mark: it is uncertain":                  {info: plain, records: []func(*situation){begun}, reason: plan.WaitCreateUncertain},
-		"no key with mark, of a kind that finds":             {info: findable, records: []func(*situation){begun}, reason: plan.WaitInProgress, asks: true},
-		"a damaged key with mark: only a person can say it":  {info: plain, records: []func(*situation){existing, damaged}, reason: plan.WaitStateDamaged},
-		"a damaged key without mark: it was not created":     {info: plain, records: []func(*situation){damaged}, want: plan.Absent},
-		"gone: it may be created again":                      {info: plain, records: []func(*situation){state(gone), existing}, want: plan.Absent},
-		"gone, of a kind that identifies: others may own it": {info: named, records: []func(*situation){state(gone), existing, knows("thing-1")}, reason: plan.WaitObserving, asks: true},
-		"an id of a person: it is looked up":                 {info: plain, records: []func(*situation){state(claimed), begun}, reason: plan.WaitInProgress, asks: true},
-		"a kind that cannot create: its id is not known":     {info: readOnly, reason: plan.WaitAbsent},
+		"neither key nor mark: it was not created": {info: plain, want: plan.Absent},
+		"an intent without mark: it was not created": {
+			info: plain, records: []func(*situation){state(intended)}, want: plan.Absent,
+		},
+		"an intent with mark: it is uncertain": {
+			info: plain, records: []func(*situation){state(intended), begun}, reason: plan.WaitCreateUncertain,
+		},
+		"an intent with mark of this process is not": {
+			info: plain, records: []func(*situation){state(intended), begun, ours}, want: plan.Absent,
+		},
+		"an intent with mark, of a kind that finds": {
+			info: findable, records: []func(*situation){state(intended), begun}, reason: plan.WaitInProgress, asks: true,
+		},
+		"an intent with mark, of a kind that identifies": {
+			info: named, records: []func(*situation){state(intended), begun, knows("thing-1")}, reason: plan.WaitInProgress,
+			asks: true,
+		},
+		"an intent with mark, of a kind that may repeat": {
+			info: idempotent, records: []func(*situation){state(intended), begun}, reason: plan.WaitInProgress,
+		},
+		"an id with mark: it was created": {
+			info: plain, records: []func(*situation){state(created), existing}, reason: plan.WaitObserving, asks: true,
+		},
+		"an id without entry: it was created": {
+			info: plain, records: []func(*situation){state(created)}, reason: plan.WaitObserving, asks: true,
+		},
+		"no key with mark: it is uncertain": {
+			info: plain, records: []func(*situation){begun}, reason: plan.WaitCreateUncertain,
+		},
+		"no key with mark, of a kind that finds": {
+			info: findable, records: []func(*situation){begun}, reason: plan.WaitInProgress, asks: true,
+		},
+		"a damaged key with mark: only a person can say it": {
+			info: plain, records: []func(*situation){existing, damaged}, reason: plan.WaitStateDamaged,
+		},
+		"a damaged key without mark: it was not created": {
+			info: plain, records: []func(*situation){damaged}, want: plan.Absent,
+		},
+		"gone: it may be created again": {
+			info: plain, records: []func(*situation){state(gone), existing}, want: plan.Absent,
+		},
+		"gone, of a kind that identifies: others may own it": {
+			info: named, records: []func(*situation){state(gone), existing, knows("thing-1")}, reason: plan.WaitObserving,
+			asks: true,
+		},
+		"an id of a person: it is looked up": {
+			info: plain, records: []func(*situation){state(claimed), begun}, reason: plan.WaitInProgress, asks: true,
+		},
+		"a kind that cannot create: its id is not known": {info: readOnly, reason: plan.WaitAbsent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &step{s: desiring(t, tc.info, tc.records...)}
@@ -194,7 +232,9 @@ func knows(id string) func(*situation) { return func(s *situation) { s.wanted.kn
 func damaged(s *situation) { s.recorded.damaged = "it was edited" }
 
 func TestFacts(t *testing.T) {
-	failing := &failed{failure: plan.Failure{Class: plan.Transient, Reason: plan.WaitCallFailed, Message: "observe: 503"}, attempts: 2}
+	failing := func(s *situation) {
+		s.observed.failed = &failed{failure: plan.Failure{Reason: plan.WaitCallFailed, Message: "observe: 503"}, attempts: 2}
+	}
 	for name, tc := range map[string]struct {
 		info    external.Info
 		changes []func(*situation)
@@ -202,17 +242,22 @@ func TestFacts(t *testing.T) {
 		reason  plan.WaitReason
 		message string
 	}{
-		"it exists": {changes: []func(*situation){state(created), answered(external.Answer{Ready: true})}, want: plan.Present},
+		"it exists": {
+			changes: []func(*situation){state(created), answered(external.Answer{Ready: true})}, want: plan.Present,
+		},
 		"without a handler": {
 			changes: []func(*situation){state(created), func(s *situation) { s.wanted.driver = nil }},
 			reason:  plan.WaitNoHandler, message: "no handler is registered for externals of the kind Thing",
 		},
 		"released, and no handler is needed": {
-			changes: []func(*situation){state(gone), func(s *situation) { s.wanted.driver, s.wanted.desired = nil, nil }}, want: plan.Absent,
+			changes: []func(*situation){state(gone), func(s *situation) { s.wanted.driver, s.wanted.desired = nil, nil }},
+			want:    plan.Absent,
 		},
 		"a call is under way": {
-			changes: []func(*situation){state(created), func(s *situation) { s.underway.verb, s.underway.since = plan.VerbApply, noon }},
-			reason:  plan.WaitInProgress, message: "a call is under way since 2026-01-01T12:00:00Z: Apply",
+			changes: []func(*situation){state(created), func(s *situation) {
+				s.underway.verb, s.underway.since = plan.VerbApply, noon
+			}},
+			reason: plan.WaitInProgress, message: "a call is under way since 2026-01-01T12:00:00Z: Apply",
 		},
 		"a result is being recorded": {
 			changes: []func(*situation){state(created), func(s *situation) { s.underway.saving = true }},
@@ -233,12 +278,12 @@ func TestFacts(t *testing.T) {
 			want: plan.Present,
 		},
 		"a failing poll keeps the last answer": {
-			changes: []func(*situation){state(created), answered(external.Answer{}), func(s *situation) { s.observed.failed = failing }},
+			changes: []func(*situation){state(created), answered(external.Answer{}), failing},
 			want:    plan.Present,
 		},
 		"a failing poll keeps no old answer": {
-			changes: []func(*situation){state(created), answered(external.Answer{}), func(s *situation) {
-				s.observed.failed, s.now = failing, noon.Add(4*time.Minute)
+			changes: []func(*situation){state(created), answered(external.Answer{}), failing, func(s *situation) {
+				s.now = noon.Add(4 * time.Minute)
 			}},
 			reason: plan.WaitCallFailed, message: "observe: 503",
 		},
@@ -256,14 +301,18 @@ func TestFacts(t *testing.T) {
 			message: "it does not exist, and its kind cannot create it",
 		},
 		"an uncertain create of another token": {
-			changes: []func(*situation){state(intended), begun, sent, func(s *situation) { s.underway.createError = "create: 503" }},
-			reason:  plan.WaitCreateUncertain,
-			message: "the result of its creation is not known (begun at 2026-01-01T12:00:00Z), token " + first + "; create: 503; find out " +
-				"whether it exists, and run: fairlead external resolve",
+			changes: []func(*situation){state(intended), begun, sent, func(s *situation) {
+				s.underway.createError = "create: 503"
+			}},
+			reason: plan.WaitCreateUncertain,
+			message: "the result of its creation is not known (begun at 2026-01-01T12:00:00Z), token " + first +
+				"; create: 503; find out whether it exists, and run: fairlead external resolve",
 		},
 		"the id of a person is wrong": {
-			changes: []func(*situation){state(intended), begun, sent, func(s *situation) { s.observed.rejection = "the external is another one" }},
-			reason:  plan.WaitCreateUncertain, message: "the external is another one; the result of its creation is not known",
+			changes: []func(*situation){state(intended), begun, sent, func(s *situation) {
+				s.observed.rejection = "the external is another one"
+			}},
+			reason: plan.WaitCreateUncertain, message: "the external is another one; the result of its creation is not known",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

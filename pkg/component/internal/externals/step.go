@@ -30,7 +30,7 @@ type step struct {
 	// alarm starts a pass later.
 	alarm *alarm
 	// finished is the action that ended, and freed are the Secrets that it may need no more.
-	finished *finishedAction
+	finished *action
 	freed    []string
 	// event is the reason and the message of an event.
 	event [2]string

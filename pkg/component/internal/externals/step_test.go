@@ -45,10 +45,16 @@ func TestAnswersThatThereIsNone(t *testing.T) {
 		// next is the time until the next observation, less a random part.
 		next time.Duration
 	}{
-		"the first one":                    {changes: []func(*situation){state(created)}, next: settle},
-		"a second one within the settle":   {changes: []func(*situation){state(created), missedBefore(settle - time.Second)}, next: time.Second},
-		"a second one after it":            {changes: []func(*situation){state(created), missedBefore(settle)}, confirmed: true},
-		"within the settle after a write":  {changes: []func(*situation){state(created), wroteBefore(time.Second)}, next: settle - time.Second},
+		"the first one": {changes: []func(*situation){state(created)}, next: settle},
+		"a second one within the settle": {
+			changes: []func(*situation){state(created), missedBefore(settle - time.Second)}, next: time.Second,
+		},
+		"a second one after it": {
+			changes: []func(*situation){state(created), missedBefore(settle)}, confirmed: true,
+		},
+		"within the settle after a write": {
+			changes: []func(*situation){state(created), wroteBefore(time.Second)}, next: settle - time.Second,
+		},
 		"about one that was never written": {changes: []func(*situation){knows("4711")}, confirmed: true},
 		"while another process may delete it": {
 			changes: []func(*situation){state(deletingState), missedBefore(settle), func(s *situation) {
@@ -94,17 +100,20 @@ func TestAnAnswerEntersTheSituation(t *testing.T) {
 		next   time.Duration
 		wakes  bool
 	}{
-		"it exists":                      {changes: []func(*situation){state(created), asked}, next: plain.Poll},
-		"it exists, and asks for a time": {changes: []func(*situation){state(created), asked}, answer: external.Answer{PollAfter: time.Hour}, next: time.Hour},
-		"the first one wakes":            {changes: []func(*situation){state(created)}, next: plain.Poll, wakes: true},
-		"it failed":                      {changes: []func(*situation){state(created), asked}, err: busy, next: minBackoff},
+		"it exists": {changes: []func(*situation){state(created), asked}, next: plain.Poll},
+		"it exists, and asks for a time": {
+			changes: []func(*situation){state(created), asked}, answer: external.Answer{PollAfter: time.Hour}, next: time.Hour,
+		},
+		"the first one wakes": {changes: []func(*situation){state(created)}, next: plain.Poll, wakes: true},
+		"it failed":           {changes: []func(*situation){state(created), asked}, err: busy, next: minBackoff},
 		"it failed for the third time": {
 			changes: []func(*situation){state(created), asked, func(s *situation) { s.observed.failed = &failed{attempts: 2} }},
 			err:     busy, next: 4 * minBackoff,
 		},
 		"an uncertain create is found": {
-			info: findable, changes: []func(*situation){state(intended), begun, sent, asked}, answer: external.Answer{ID: "thing-1"},
-			saves: true, id: "thing-1",
+			info: findable, changes: []func(*situation){state(intended), begun, sent, asked},
+			answer: external.Answer{ID: "thing-1"},
+			saves:  true, id: "thing-1",
 		},
 		"an uncertain create is observed": {
 			info: named, changes: []func(*situation){state(intended), begun, sent, asked, knows("thing-1")},
@@ -129,8 +138,10 @@ func TestAnAnswerEntersTheSituation(t *testing.T) {
 			changes: []func(*situation){state(deletingState), asked}, next: deletionPoll,
 		},
 		"it exists long after its deletion": {
-			changes: []func(*situation){state(deletingState), asked, wroteBefore(time.Minute), func(s *situation) { s.underway.deleteSent = true }},
-			next:    deletionPoll, wakes: true,
+			changes: []func(*situation){state(deletingState), asked, wroteBefore(time.Minute), func(s *situation) {
+				s.underway.deleteSent = true
+			}},
+			next: deletionPoll, wakes: true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -191,9 +202,15 @@ func TestAResultOfCreateEntersTheSituation(t *testing.T) {
 		id                       string
 		fails                    bool
 	}{
-		"created":                             {answer: external.Answer{ID: "thing-1"}, saves: true, urgent: true, id: "thing-1"},
-		"created, by a kind that finds":       {info: findable, answer: external.Answer{ID: "thing-1"}, saves: true, id: "thing-1"},
-		"created, with the id that was known": {info: named, changes: []func(*situation){knows("thing-1")}, saves: true, id: "thing-1"},
+		"created": {
+			answer: external.Answer{ID: "thing-1"}, saves: true, urgent: true, id: "thing-1",
+		},
+		"created, by a kind that finds": {
+			info: findable, answer: external.Answer{ID: "thing-1"}, saves: true, id: "thing-1",
+		},
+		"created, with the id that was known": {
+			info: named, changes: []func(*situation){knows("thing-1")}, saves: true, id: "thing-1",
+		},
 		"created, although the state was lost": {
 			changes: []func(*situation){begun}, answer: external.Answer{ID: "thing-1"}, saves: true, urgent: true, id: "thing-1",
 		},
@@ -252,16 +269,25 @@ func TestStatesBeforeActions(t *testing.T) {
 		renewed, none bool
 	}{
 		"a create": {verb: plan.VerbCreate, want: intended},
-		"a create that is repeated": {verb: plan.VerbCreate, changes: []func(*situation){state(intended)}, want: func(s *externalstate.State) {
-			intended(s)
-			s.Attempts = 2
-		}},
-		"a create with another spec": {verb: plan.VerbCreate, changes: []func(*situation){state(intended)}, value: "b", want: intended, renewed: true},
-		"a create after a deletion":  {verb: plan.VerbCreate, changes: []func(*situation){state(gone)}, want: intended, renewed: true},
-		"a deletion":                 {verb: plan.VerbDelete, changes: []func(*situation){state(created)}, want: deletingState},
-		"a deletion of nothing":      {verb: plan.VerbDelete, none: true},
-		"a release":                  {verb: plan.VerbOrphan, changes: []func(*situation){state(created)}, want: gone},
-		"an update":                  {verb: plan.VerbApply, changes: []func(*situation){state(created)}, none: true},
+		"a create that is repeated": {
+			verb: plan.VerbCreate, changes: []func(*situation){state(intended)},
+			want: func(s *externalstate.State) {
+				intended(s)
+				s.Attempts = 2
+			},
+		},
+		"a create with another spec": {
+			verb: plan.VerbCreate, changes: []func(*situation){state(intended)}, value: "b", want: intended, renewed: true,
+		},
+		"a create after a deletion": {
+			verb: plan.VerbCreate, changes: []func(*situation){state(gone)}, want: intended, renewed: true,
+		},
+		"a deletion": {
+			verb: plan.VerbDelete, changes: []func(*situation){state(created)}, want: deletingState,
+		},
+		"a deletion of nothing": {verb: plan.VerbDelete, none: true},
+		"a release":             {verb: plan.VerbOrphan, changes: []func(*situation){state(created)}, want: gone},
+		"an update":             {verb: plan.VerbApply, changes: []func(*situation){state(created)}, none: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := desiring(t, plain, tc.changes...)
@@ -270,10 +296,10 @@ func TestStatesBeforeActions(t *testing.T) {
 			}
 			a := action{Action: plan.Action{Verb: tc.verb, Reason: tc.reason, Key: testKey, Object: s.wanted.desired}}
 			got := a.stateBefore(&s)
-			if tc.none || got == nil {
-				if got != nil != !tc.none {
-					t.Fatalf("state %+v", got)
-				}
+			if (got == nil) != tc.none {
+				t.Fatalf("state %+v", got)
+			}
+			if got == nil {
 				return
 			}
 			want := externalstate.State{Attempts: 1}

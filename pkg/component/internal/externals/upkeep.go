@@ -58,7 +58,7 @@ func (u *upkeep) need(refs []metav1alpha1.Reference) {
 // references that are still needed.
 func (u *upkeep) tidy(t *step) []metav1alpha1.Reference {
 	s, state := &t.s, t.s.recorded.state
-	key, refs := s.wanted.key, neededReferences(s)
+	key, refs := s.wanted.key, neededReferences(state, s)
 	left := !s.recorded.entry.External && s.wanted.desired == nil
 	_, changing := u.changes[key]
 	switch {
@@ -92,14 +92,15 @@ func (u *upkeep) reportLeft(t *step) {
 
 // neededReferences returns the recorded references that a call may need: for the manifest that was applied last, and
 // for the desired manifest. During a call, and without a driver, all of them may be needed.
-func neededReferences(s *situation) []metav1alpha1.Reference {
-	refs := s.recorded.state.References
+func neededReferences(state *externalstate.State, s *situation) []metav1alpha1.Reference {
+	refs := state.References
 	if s.wanted.driver == nil || !s.isIdle() {
 		return refs
 	}
 	_, needed := s.wanted.toRecord(s.wanted.desired)
 	needed = append(s.wanted.referencesOf(s.recorded.applied()), needed...)
-	return slices.DeleteFunc(slices.Clone(refs), func(r metav1alpha1.Reference) bool { return !slices.Contains(needed, r) })
+	isFree := func(r metav1alpha1.Reference) bool { return !slices.Contains(needed, r) }
+	return slices.DeleteFunc(slices.Clone(refs), isFree)
 }
 
 // secretNames returns the names of the Secrets among references.

@@ -40,15 +40,19 @@ func forms() map[manifests.Key]*State {
 		key("intended-before"): with(2, func(s *State) {
 			s.ID, s.Data, s.Intent, s.Since = "", nil, IntentCreate, start
 		}),
-		key("claimed"):     with(3, func(s *State) { s.Intent, s.Since = IntentCreate, start }),
-		key("created"):     created(4),
-		key("adopted"):     {Token: created(5).Token, ID: "4711", Manifest: json.RawMessage(`{"kind":"Schema"}`)},
-		key("refused"):     with(6, func(s *State) { s.ID, s.Data = "", nil }),
-		key("numbers"):     with(7, func(s *State) { s.Manifest = json.RawMessage(`{"spec":{"n":9007199254740993}}`) }),
-		key("several"):     with(8, func(s *State) { s.References = append(s.References, configMapReference()) }),
-		key("gone"):        {Token: created(9).Token, Gone: true},
-		key("deleted"):     with(10, func(s *State) { s.Intent, s.Since, s.Began, s.Gone = IntentDelete, start, began, true }),
-		key("deleting"):    with(11, func(s *State) { s.Intent, s.Since, s.Began, s.Window = IntentDelete, start, began, time.Hour }),
+		key("claimed"): with(3, func(s *State) { s.Intent, s.Since = IntentCreate, start }),
+		key("created"): created(4),
+		key("adopted"): {Token: created(5).Token, ID: "4711", Manifest: json.RawMessage(`{"kind":"Schema"}`)},
+		key("refused"): with(6, func(s *State) { s.ID, s.Data = "", nil }),
+		key("numbers"): with(7, func(s *State) { s.Manifest = json.RawMessage(`{"spec":{"n":9007199254740993}}`) }),
+		key("several"): with(8, func(s *State) { s.References = append(s.References, configMapReference()) }),
+		key("gone"):    {Token: created(9).Token, Gone: true},
+		key("deleted"): with(10, func(s *State) {
+			s.Intent, s.Since, s.Began, s.Gone = IntentDelete, start, began, true
+		}),
+		key("deleting"): with(11, func(s *State) {
+			s.Intent, s.Since, s.Began, s.Window = IntentDelete, start, began, time.Hour
+		}),
 		key("deleting-v0"): with(12, func(s *State) { s.Intent, s.Since = IntentDelete, start }),
 		key("moving"):      with(13, func(s *State) { s.ID = "after" }),
 		longKey():          created(14),

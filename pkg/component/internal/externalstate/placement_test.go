@@ -32,17 +32,43 @@ func TestPlacement(t *testing.T) {
 		want []string
 		err  string
 	}{
-		"the first state":               {sizes: map[string]int{"a": 1}, want: []string{"0 set a"}},
-		"a state stays in its Secret":   {secrets: []*secret{secretOf(0, nil), secretOf(1, map[string]int{"a": 1})}, sizes: map[string]int{"a": 2}, want: []string{"1 set a"}},
-		"a new state goes where room":   {secrets: []*secret{secretOf(0, full), secretOf(1, map[string]int{"c": 1})}, sizes: map[string]int{"d": 100}, want: []string{"1 set d"}},
-		"a new state needs a Secret":    {secrets: []*secret{secretOf(0, full)}, sizes: map[string]int{"d": most}, want: []string{"1 set d"}},
-		"a state outgrows its Secret":   {secrets: []*secret{secretOf(0, map[string]int{"a": most, "b": 100})}, sizes: map[string]int{"b": 250}, want: []string{"0 move b to 1", "1 set b"}},
-		"others make room":              {secrets: []*secret{secretOf(0, map[string]int{"a": most, "b": 100})}, sizes: map[string]int{"b": 250, "a": 1}, want: []string{"0 set a", "0 set b"}},
-		"a removed one makes room":      {secrets: []*secret{secretOf(0, full)}, sizes: map[string]int{"a": 0, "b": 250}, want: []string{"0 drop a", "0 set b"}},
-		"all copies are removed":        {secrets: []*secret{secretOf(0, map[string]int{"a": 1}), secretOf(1, map[string]int{"a": 1})}, sizes: map[string]int{"a": 0}, want: []string{"0 drop a", "1 drop a"}},
-		"an unknown state is removed":   {sizes: map[string]int{"a": 0}},
-		"a damaged Secret gets nothing": {secrets: []*secret{secretOf(0, nil, func(s *secret) { s.cause = Edited })}, sizes: map[string]int{"a": 1}, want: []string{"1 set a"}},
-		"a Secret that is deleted":      {secrets: []*secret{secretOf(0, nil, func(s *secret) { s.isDeleted = true })}, sizes: map[string]int{"a": 1}, want: []string{"1 set a"}},
+		"the first state": {sizes: map[string]int{"a": 1}, want: []string{"0 set a"}},
+		"a state stays in its Secret": {
+			secrets: []*secret{secretOf(0, nil), secretOf(1, map[string]int{"a": 1})}, sizes: map[string]int{"a": 2},
+			want: []string{"1 set a"},
+		},
+		"a new state goes where room": {
+			secrets: []*secret{secretOf(0, full), secretOf(1, map[string]int{"c": 1})}, sizes: map[string]int{"d": 100},
+			want: []string{"1 set d"},
+		},
+		"a new state needs a Secret": {
+			secrets: []*secret{secretOf(0, full)}, sizes: map[string]int{"d": most}, want: []string{"1 set d"},
+		},
+		"a state outgrows its Secret": {
+			secrets: []*secret{secretOf(0, map[string]int{"a": most, "b": 100})}, sizes: map[string]int{"b": 250},
+			want: []string{"0 move b to 1", "1 set b"},
+		},
+		"others make room": {
+			secrets: []*secret{secretOf(0, map[string]int{"a": most, "b": 100})}, sizes: map[string]int{"b": 250, "a": 1},
+			want: []string{"0 set a", "0 set b"},
+		},
+		"a removed one makes room": {
+			secrets: []*secret{secretOf(0, full)}, sizes: map[string]int{"a": 0, "b": 250},
+			want: []string{"0 drop a", "0 set b"},
+		},
+		"all copies are removed": {
+			secrets: []*secret{secretOf(0, map[string]int{"a": 1}), secretOf(1, map[string]int{"a": 1})},
+			sizes:   map[string]int{"a": 0}, want: []string{"0 drop a", "1 drop a"},
+		},
+		"an unknown state is removed": {sizes: map[string]int{"a": 0}},
+		"a damaged Secret gets nothing": {
+			secrets: []*secret{secretOf(0, nil, func(s *secret) { s.cause = Edited })}, sizes: map[string]int{"a": 1},
+			want: []string{"1 set a"},
+		},
+		"a Secret that is deleted": {
+			secrets: []*secret{secretOf(0, nil, func(s *secret) { s.isDeleted = true })}, sizes: map[string]int{"a": 1},
+			want: []string{"1 set a"},
+		},
 		"too many Secrets": {
 			secrets: slices.Collect(func(yield func(*secret) bool) {
 				for number := range maxSecrets {
