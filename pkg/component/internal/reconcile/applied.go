@@ -26,21 +26,23 @@ func (p *Pass) admit(
 	return nil
 }
 
-// applied enters the results of an apply into the status: the inputs and the generation, if all dependents are applied,
-// and the published exports. If the exports are too large, the status keeps its values, and applied returns an error.
-func applied(c *Component, in input.Inputs, o outcome.Outcome) error {
+// applied returns the status with the results of an apply: the inputs and the generation, if all dependents are applied,
+// and the published exports. If the exports are too large, those of the status stay, and applied returns an error.
+func applied(
+	s metav1alpha1.Status, c *Component, in input.Inputs, o outcome.Outcome,
+) (metav1alpha1.Status, error) {
 	if o.Applied {
-		c.GetStatus().AppliedDigest, c.GetStatus().AppliedGeneration = in.Digest, c.GetGeneration()
+		s.AppliedDigest, s.AppliedGeneration = in.Digest, c.GetGeneration()
 	}
 	if o.Observing || o.Inventory == nil {
-		return nil
+		return s, nil
 	}
-	published, err := status.Published(c.GetStatus().Exports, c.Exports, o.Exports)
+	published, err := status.Published(s.Exports, c.Exports, o.Exports)
 	if err != nil {
-		return passerror.InvalidSpec(err)
+		return s, passerror.InvalidSpec(err)
 	}
-	c.GetStatus().Exports = published
-	return nil
+	s.Exports = published
+	return s, nil
 }
 
 // waitingForExports adds to the error of a component that waits for exports of other components that its dependents

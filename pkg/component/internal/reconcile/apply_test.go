@@ -279,7 +279,7 @@ func TestAPassWithoutAStoreRecordsNothing(t *testing.T) {
 func TestAPassWakesItsComponentWhileThatIsWritten(t *testing.T) {
 	w := newWorld(t)
 	component := w.component()
-	request := w.newRequest(component, manifests.Owner{}, nil)
+	request := w.newRequest(component, work{})
 	written, ok := component.Object.(*part)
 	if !ok {
 		t.Fatal("the object of the component is not a *part")

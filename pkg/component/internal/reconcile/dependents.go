@@ -207,11 +207,11 @@ func (d dependents) client(ctx context.Context, what string) (*target.Client, er
 	// runs before the pass reads these values for the first time.
 	current := *d.component
 	current.Declared = d.pass.Author.Declare(current.Object)
-	_, t, err := d.pass.acquire(ctx, &current)
+	w, err := d.pass.acquire(ctx, &current)
 	if errors.Is(err, passerror.ErrObserving) {
 		return nil, fmt.Errorf("read %s: the kubeconfig was not read yet", what)
 	}
-	return t.Client, err
+	return w.target.Client, err
 }
 
 // read reads an object. The error is NotFound if it is no dependent any more.

@@ -46,11 +46,11 @@ type clusters struct {
 
 // Target implements sources.Clusters.
 func (c clusters) Target() (sources.Cluster, error) {
-	_, t, err := c.pass.acquire(c.ctx, c.component)
+	w, err := c.pass.acquire(c.ctx, c.component)
 	if err != nil {
 		return sources.Cluster{}, err
 	}
-	return sources.ClusterOf(t.Client.Connection), nil
+	return sources.ClusterOf(w.target.Client.Connection), nil
 }
 
 // eventInputs returns the values of event sources that are inputs of a component.

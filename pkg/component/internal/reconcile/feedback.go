@@ -10,7 +10,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -22,13 +21,12 @@ type feedback struct {
 }
 
 // feedbackOf returns the inputs that a component writes itself. Dependents in another cluster are no inputs.
-func (p *Pass) feedbackOf(
-	c *Component, t target.Target, in input.Inputs, entries []metav1alpha1.InventoryEntry,
-) (f feedback, err error) {
-	if t.Cluster != "" || len(in.References)+len(in.Events) == 0 {
+func (p *Pass) feedbackOf(c *Component, w work) (f feedback, err error) {
+	in := w.inputs
+	if w.target.Cluster != "" || len(in.References)+len(in.Events) == 0 {
 		return feedback{}, nil
 	}
-	dependents := plan.NewInventory(entries)
+	dependents := plan.NewInventory(w.recorded.Entries)
 	others, own, err := in.WithoutOwn(func(key manifests.Key) bool {
 		_, recorded := dependents[key]
 		return recorded

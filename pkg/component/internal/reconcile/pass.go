@@ -9,7 +9,6 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
@@ -48,39 +47,37 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, err
 	}
 	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
-	owner, t, err := p.acquire(ctx, c)
+	w, err := p.acquire(ctx, c)
 	if err != nil {
 		return pending(err)
 	}
 	// 3. Read the inputs of the rendering (parameters, references and source), and compute one digest of them.
-	in, err := p.readInputs(ctx, c, t)
-	if err != nil {
-		return p.unread(ctx, c, owner, t, err)
+	if w.inputs, err = p.readInputs(ctx, c, w.target); err != nil {
+		return p.unread(ctx, c, w, err)
 	}
 	// 4. Load the recorded inventory of dependents. A lost inventory is recovered first.
-	recorded, err := p.load(ctx, c, owner, t)
-	if err != nil {
+	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err
 	}
 	// 5. Refuse a change of the target cluster or namespace while there are dependents in the former target.
-	if err := checkPlacement(c.GetStatus(), t, in, recorded.Entries); err != nil {
+	if err := checkPlacement(c.GetStatus(), w); err != nil {
 		return outcome.Outcome{}, err
 	}
-	if len(recorded.Entries) > 0 {
-		if err := p.Inventory.ProtectKubeconfig(ctx, c, owner); err != nil {
+	if len(w.recorded.Entries) > 0 {
+		if err := p.Inventory.ProtectKubeconfig(ctx, c, w.owner); err != nil {
 			return outcome.Outcome{}, err
 		}
 	}
-	loop, err := p.feedbackOf(c, t, in, recorded.Entries)
+	loop, err := p.feedbackOf(c, w)
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
-	if err := loop.hold(c, in, p.Clock.Now()); err != nil {
-		return p.repairOnly(ctx, c, owner, t, recorded.Entries, err)
+	if err := loop.hold(c, w.inputs, p.Clock.Now()); err != nil {
+		return p.repairOnly(ctx, c, w, err)
 	}
 	// Steps 6 to 8 are repeated while the dependents export values that the rendering asked for and did not get.
-	for r := firstRound(c, recorded, loop); ; {
-		o, err := p.applyRound(ctx, c, owner, t, in, r)
+	for r := firstRound(c, w, loop); ; {
+		o, err := p.applyRound(ctx, c, r)
 		if err != nil || o.Renewed == nil {
 			c.Memory.renewals.end(o, err)
 			return o, err
@@ -90,56 +87,45 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	}
 }
 
+// work is what the first steps of a pass found: whose dependents it works on, and what is recorded of them.
+type work struct {
+	owner  manifests.Owner
+	target target.Target
+	// inputs are those of the rendering. A deletion has none, because it renders nothing.
+	inputs input.Inputs
+	// recorded is the recorded inventory.
+	recorded Loaded
+}
+
 // applyRound renders the dependents of a component, and applies them until a value changes that the rendering asked
 // for.
-func (p *Pass) applyRound(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, r round,
-) (outcome.Outcome, error) {
-	entries := r.recorded.Entries
+func (p *Pass) applyRound(ctx context.Context, c *Component, r round) (outcome.Outcome, error) {
 	c.rendered, c.isRendered = nil, false
 	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
-	set, err := p.render(ctx, c, owner, t, in, r)
-	if err == nil {
-		err = p.admit(ctx, c, set.Desired(), entries)
+	var err error
+	if r.set, err = p.render(ctx, c, r); err == nil {
+		err = p.admit(ctx, c, r.set.Desired(), r.recorded.Entries)
 	}
 	if err != nil {
-		p.unrendered(c, in, err)
-		o, err := p.repairOnly(ctx, c, owner, t, entries, err)
+		c.SetStatus(p.unrendered(c, r.inputs, err))
+		o, err := p.repairOnly(ctx, c, r.work, err)
 		o.Changes = append(r.changes, o.Changes...)
 		return o, err
 	}
-	c.rendered, c.isRendered = set.Desired(), true
+	c.rendered, c.isRendered = r.set.Desired(), true
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
 	// applied.
-	if err := p.begin(ctx, c, owner, t, in, set, entries); err != nil {
+	if err := p.begin(ctx, c, r); err != nil {
 		return outcome.Outcome{}, err
 	}
 	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
-	request := p.newRequest(c, owner, entries)
-	request.Desired, request.Needs = c.rendered, needsOf(c, t, in.Declaration.References)
-	request.Phases = set.Phases()
-	decided, err := conditions{p.Author, c, t, in}.of(ctx, set)
+	request, due, err := p.applyRequest(ctx, c, r)
 	if err != nil {
-		return outcome.Outcome{}, err
-	}
-	request = request.Decide(ctx, decided)
-	request.Managed, request.Exports = in.Managed, c.Exports
-	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
-	if request.Trigger, err = triggerOf(c.GetGeneration(), in); err != nil {
-		return outcome.Outcome{}, err
-	}
-	if request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger); err != nil {
-		return outcome.Outcome{}, err
-	}
-	if request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
-		owner: owner, target: t, desired: request.Desired, inventory: entries, trigger: request.Trigger,
-	}); err != nil {
 		return pending(err)
 	}
-	request, due := p.withAsked(c, request, set, r)
-	o, err := p.Applier.Apply(ctx, t.Client, request)
-	c.Memory.addCreated(t.Client, o)
+	o, err := p.Applier.Apply(ctx, r.target.Client, request)
+	c.Memory.addCreated(r.target.Client, o)
 	if o.Inventory != nil && !o.Observing {
 		c.observed, c.isPlanned = o.Observed, true
 	}
@@ -149,20 +135,22 @@ func (p *Pass) applyRound(
 	if err == nil && len(o.Inventory) > 0 {
 		// Dependents that are recorded without a write did not need Record, for example those of a component that was
 		// created again.
-		err = p.hold(ctx, c, owner)
+		err = p.hold(ctx, c, r.owner)
 	}
 	if err == nil {
-		err = applied(c, in, o)
+		next, failure := applied(*c.GetStatus(), c, r.inputs, o)
+		c.SetStatus(next)
+		err = failure
 	}
 	o.Changes = append(r.changes, o.Changes...)
-	o.Unwatched = append(o.Unwatched, lookup.Unwatched(t, p.looker(owner))...)
-	return p.explain(ctx, c, t, dueBy(o, due)), err
+	o.Unwatched = append(o.Unwatched, lookup.Unwatched(r.target, p.looker(r.owner))...)
+	return p.explain(ctx, c, r.target, dueBy(o, due)), err
 }
 
 // Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
 // inventory.
 func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error) {
-	owner, t, err := p.acquire(ctx, c)
+	w, err := p.acquire(ctx, c)
 	if err != nil && !errors.Is(err, passerror.ErrObserving) && p.hasNothing(c) {
 		// There is no dependent to delete, so it does not matter that the target cluster cannot be reached.
 		return outcome.Outcome{}, p.afterDelete(ctx, c)
@@ -170,26 +158,25 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	if err != nil {
 		return pending(withHintGiveUp(err))
 	}
-	recorded, err := p.load(ctx, c, owner, t)
-	if err != nil {
+	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err
 	}
-	if err := t.CheckCluster(c.GetStatus(), len(recorded.Entries)); err != nil {
+	if err := w.target.CheckCluster(c.GetStatus(), len(w.recorded.Entries)); err != nil {
 		return outcome.Outcome{}, withHintGiveUp(err)
 	}
-	if len(recorded.Entries) > 0 {
-		if err := p.Inventory.ProtectKubeconfig(ctx, c, owner); err != nil {
+	if len(w.recorded.Entries) > 0 {
+		if err := p.Inventory.ProtectKubeconfig(ctx, c, w.owner); err != nil {
 			return outcome.Outcome{}, err
 		}
 	}
-	request, err := p.newDeletion(ctx, c, owner, t, recorded.Entries)
+	request, err := p.deleteRequest(ctx, c, w)
 	if err != nil {
 		return pending(err)
 	}
-	o, err := p.Applier.Delete(ctx, t.Client, request)
-	c.Memory.addCreated(t.Client, o)
-	o = p.explain(ctx, c, t, o)
-	o.Unsearched = recorded.Unsearched
+	o, err := p.Applier.Delete(ctx, w.target.Client, request)
+	c.Memory.addCreated(w.target.Client, o)
+	o = p.explain(ctx, c, w.target, o)
+	o.Unsearched = w.recorded.Unsearched
 	if err != nil || !o.Done() {
 		return o, err
 	}
@@ -200,33 +187,6 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 		p.Tell(c.Object, status.Warning("PhasesSkipped", "the component is deleted"+status.DescribeSkipped(o.Skipped)))
 	}
 	return o, nil
-}
-
-// newDeletion returns the request for the deletion of the dependents.
-func (p *Pass) newDeletion(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, entries []metav1alpha1.InventoryEntry,
-) (request applier.Request, err error) {
-	request = p.newRequest(c, owner, entries)
-	request.Needs = needsOf(c, t, nil)
-	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
-	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
-	// In a deletion, only a request for a pass runs the failed objects of a phase again.
-	if request.Trigger, err = repairNonce(c.Object, p.Reconciler, ""); err != nil {
-		return request, err
-	}
-	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
-		return request, err
-	}
-	var events []status.Event
-	request.PreDelete, request.PostDelete, events, err = p.Inventory.Phases(ctx, c, request, t)
-	p.tell(c, events)
-	if err != nil {
-		return request, err
-	}
-	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
-		owner: owner, target: t, inventory: entries, trigger: request.Trigger,
-	})
-	return request, err
 }
 
 // explain returns the outcome with the causes of the dependents that are not ready for a while. It also schedules the
@@ -276,15 +236,14 @@ func withHintGiveUp(err error) error {
 }
 
 // acquire returns the owner id of a component, and its target.
-func (p *Pass) acquire(ctx context.Context, c *Component) (manifests.Owner, target.Target, error) {
-	owner, err := p.Owners.Of(ctx, c.Object)
-	if err != nil {
-		return owner, target.Target{}, err
+func (p *Pass) acquire(ctx context.Context, c *Component) (w work, err error) {
+	if w.owner, err = p.Owners.Of(ctx, c.Object); err != nil {
+		return w, err
 	}
-	t, err := p.Targets.Acquire(ctx, target.Request{Name: c.Name(), Owner: owner, Declaration: c.Target})
-	p.Inventory.CheckKubeconfig(c, owner, t)
-	t.Client = t.Client.For(c.Object)
-	return owner, t, err
+	w.target, err = p.Targets.Acquire(ctx, target.Request{Name: c.Name(), Owner: w.owner, Declaration: c.Target})
+	p.Inventory.CheckKubeconfig(c, w.owner, w.target)
+	w.target.Client = w.target.Client.For(c.Object)
+	return w, err
 }
 
 func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (in input.Inputs, err error) {
@@ -311,8 +270,8 @@ func (p *Pass) tell(c *Component, events []status.Event) {
 
 // load returns the recorded inventory and adds the unconfirmed dependents to it. If the component has recorded
 // dependents and lost the finalizer, the finalizer is added again.
-func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t target.Target) (Loaded, error) {
-	recorded, err := p.Inventory.Load(ctx, c, owner, t)
+func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
+	recorded, err := p.Inventory.Load(ctx, c, w.owner, w.target)
 	p.tell(c, recorded.Events)
 	if err == nil {
 		err = reserve(ctx, len(recorded.Entries))
@@ -337,12 +296,10 @@ func (p *Pass) load(ctx context.Context, c *Component, owner manifests.Owner, t 
 
 // render returns the set of objects that the generator renders from the inputs, and enters the messages of the
 // generator into the status.
-func (p *Pass) render(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, r round,
-) (rendering.Set, error) {
+func (p *Pass) render(ctx context.Context, c *Component, r round) (rendering.Set, error) {
 	defer p.Metrics.Time(metrics.StepGenerate)()
 	set, err := p.Rendering.Render(ctx, rendering.Request{
-		Component: c.Object, Status: c.GetStatus(), Owner: owner, Target: t, Inputs: in,
+		Component: c.Object, Status: c.GetStatus(), Owner: r.owner, Target: r.target, Inputs: r.inputs,
 		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
 		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
 		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
@@ -364,30 +321,13 @@ func (p *Pass) render(
 
 // begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
 // deletion phases to Secrets, because later passes cannot render them again.
-func (p *Pass) begin(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, in input.Inputs, set rendering.Set,
-	inventory []metav1alpha1.InventoryEntry,
-) error {
+func (p *Pass) begin(ctx context.Context, c *Component, r round) error {
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
-	next, err := nextRevision(before, t, in, set, inventory, now)
-	next.Reconciler, next.Identity = p.Reconciler, components.Identity(owner.Cluster, c.GetUID())
-	if before.Identity != next.Identity {
-		// The values and the generation are those of a component in a backup.
-		next.Exports, next.AppliedGeneration = nil, 0
-	}
-	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
-	// another write.
-	if next.Revision != before.Revision {
-		record := revisionRecord(next.Revision, c.GetGeneration(), in, now)
-		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, in)
-		next.History = status.BeginRevision(next.History, record)
-	} else {
-		next.History = status.EndAttempt(next.History, now)
-	}
-	c.Memory.remember(&before, in)
-	c.SetStatus(status.WithPinnedValues(next, set.Note, c.GetGeneration(), now))
+	next, err := p.beginRevision(before, c, r)
+	c.Memory.remember(&before, r.inputs)
+	c.SetStatus(next)
 	if err == nil {
-		err = p.Inventory.Begin(ctx, c, owner, set)
+		err = p.Inventory.Begin(ctx, c, r.owner, r.set)
 	}
 	if err != nil {
 		c.SetStatus(withoutRevision(*c.GetStatus(), before))

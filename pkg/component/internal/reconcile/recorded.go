@@ -105,7 +105,7 @@ func (r ComponentRecord) Recorded(
 // the Secret before the dependents, and then no component could reach the cluster of the dependents any more.
 // Status.TargetSecret names the Secret that has the finalizer.
 func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, owner manifests.Owner) error {
-	s, declared := c.GetStatus(), ""
+	s, declared := *c.GetStatus(), ""
 	if c.Target.KubeConfig != nil {
 		declared = c.Target.KubeConfig.Name
 	}
@@ -116,18 +116,20 @@ func (r ComponentRecord) ProtectKubeconfig(ctx context.Context, c *Component, ow
 		return err
 	}
 	s.TargetSecret = declared
+	c.SetStatus(s)
 	return nil
 }
 
 // CheckKubeconfig implements Inventory. A missing finalizer is ignored if both the Secret and the component are being
 // deleted, because the API server refuses new finalizers on an object that is being deleted.
 func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target) {
-	s, secret := c.GetStatus(), t.Kubeconfig
+	s, secret := *c.GetStatus(), t.Kubeconfig
 	if secret == nil || s.TargetSecret != secret.GetName() || r.Secrets.Finalizers.Has(secret, owner) {
 		return
 	}
 	if secret.GetDeletionTimestamp() == nil || !c.IsDeleted() {
 		s.TargetSecret = ""
+		c.SetStatus(s)
 	}
 }
 
@@ -213,7 +215,9 @@ func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 	if err := r.Inventories.Write(ctx, c.Object, recorded, nil); err != nil {
 		return err
 	}
-	s.AppliedDigest, s.AppliedGeneration = "", 0
+	written := *c.GetStatus()
+	written.AppliedDigest, written.AppliedGeneration = "", 0
+	c.SetStatus(written)
 	return r.Components.WriteStatus(ctx, c.Object, recorded)
 }
 

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
@@ -51,18 +50,15 @@ func (r *Runner) markReleased(ctx context.Context, c *Component) {
 // created after the last write of the component's status. vanished returns the delay before the next try. The delay is
 // zero if no further try is needed, or if a watch starts the next try.
 func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
-	owner := r.Owners.Known(name)
 	if late := memory.unconfirmed; len(late.entries) > 0 {
-		o, err := r.Applier.Delete(ctx, late.client, applier.Request{
-			Owner: owner, Inventory: late.entries.Sorted(), Now: r.Clock.Now(), Wake: func() { r.Wake(name) },
-		})
+		o, err := r.Applier.Delete(ctx, late.client, r.lateDeleteRequest(name, late.entries))
 		switch {
 		case err == nil && o.Observing:
 			return 0
 		case err != nil || !o.Done():
 			return memory.Schedule.Retry()
 		}
-		late.client.Release(owner)
+		late.client.Release(r.Owners.Known(name))
 	}
 	if err := r.Records.ReleaseVanished(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")

@@ -9,55 +9,51 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/turn"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // unread ends a pass whose inputs cannot be read. The dependents are those of the last rendering.
-func (p *Pass) unread(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, cause error,
-) (outcome.Outcome, error) {
+func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (outcome.Outcome, error) {
 	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) {
 		return pending(cause)
 	}
-	recorded, err := p.load(ctx, c, owner, t)
-	if err != nil {
+	var err error
+	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err
 	}
-	return p.repairOnly(ctx, c, owner, t, recorded.Entries, cause)
+	return p.repairOnly(ctx, c, w, cause)
 }
 
 // repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
 // rendering in memory, the dependents are repaired as it says. Otherwise they are only counted, and the error says that
 // their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their numbers
 // in the status are current.
-func (p *Pass) repairOnly(
-	ctx context.Context, c *Component, owner manifests.Owner, t target.Target, entries []metav1alpha1.InventoryEntry,
-	cause error,
-) (outcome.Outcome, error) {
+func (p *Pass) repairOnly(ctx context.Context, c *Component, w work, cause error) (outcome.Outcome, error) {
+	entries := w.recorded.Entries
 	if p.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {
 		return pending(cause)
 	}
-	request := p.newRequest(c, owner, entries)
-	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, t.Cluster)
-	if desired := set.Desired(); !found || !areRepairable(desired, cause) {
-		o, counted := p.Applier.Count(t.Client, request)
+	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, w.target.Cluster)
+	if !found || !areRepairable(set.Desired(), cause) {
+		o, counted := p.Applier.Count(w.target.Client, p.countRequest(c, w))
 		o.Unrendered = true
 		if !counted {
 			return outcome.Outcome{}, cause
 		}
 		return o, unrepaired(cause, o)
 	}
-	request.Desired, request.Asked, request.Hold, request.HoldExports = set.Desired(), set.Asked(), true, true
-	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
-	o, err := p.repair(ctx, c, t, request)
+	request, err := p.repairRequest(c, w, set)
 	if err != nil {
+		return outcome.Outcome{}, err
+	}
+	o, err := p.Applier.Apply(ctx, w.target.Client, request)
+	c.Memory.addCreated(w.target.Client, o)
+	o.Unrendered = true
+	if o = p.explain(ctx, c, w.target, o); err != nil {
 		return o, err
 	}
 	return o, cause
@@ -80,23 +76,6 @@ func unrepaired(cause error, o outcome.Outcome) error {
 
 // maxUnrepaired is the number of dependents that the error of unrepaired names.
 const maxUnrepaired = 3
-
-// repair applies a request that makes only repairs.
-func (p *Pass) repair(
-	ctx context.Context, c *Component, t target.Target, request applier.Request,
-) (o outcome.Outcome, err error) {
-	request.Trigger, err = digests.Of([]any{c.GetGeneration(), c.GetStatus().InputDigest})
-	if err == nil {
-		request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger)
-	}
-	if err != nil {
-		return outcome.Outcome{}, err
-	}
-	o, err = p.Applier.Apply(ctx, t.Client, request)
-	c.Memory.addCreated(t.Client, o)
-	o.Unrendered = true
-	return p.explain(ctx, c, t, o), err
-}
 
 // isFailure reports whether an error ends a pass with a report.
 func isFailure(err error) bool {

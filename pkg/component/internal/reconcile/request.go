@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
@@ -17,26 +19,111 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// newRequest returns a request with the fields that an apply and a deletion have in common.
-func (p *Pass) newRequest(
-	c *Component,
-	owner manifests.Owner,
-	inventory []metav1alpha1.InventoryEntry,
-) applier.Request {
+// A request is made by one function for each verb, from the component and from what the first steps of the pass found.
+// Nobody changes a request afterwards.
+
+// applyRequest returns the request that applies the rendered set of a round. If the set must be used although it has
+// outdated values, due is the time of the next rendering. The error is passerror.ErrObserving while the externals of the
+// component wait for a watch.
+func (p *Pass) applyRequest(
+	ctx context.Context, c *Component, r round,
+) (request applier.Request, due time.Time, err error) {
+	trigger, err := triggerOf(c.GetGeneration(), r.inputs)
+	if err != nil {
+		return request, due, err
+	}
+	nonce, err := repairNonce(c.Object, p.Reconciler, trigger)
+	if err != nil {
+		return request, due, err
+	}
+	decided, err := conditions{p.Author, c, r.target, r.inputs}.of(ctx, r.set)
+	if err != nil {
+		return request, due, err
+	}
+	due = r.holdUntil(&c.Memory.renewals, nonce, p.Clock.Now())
+	request = p.newRequest(c, r.work)
+	request.Desired, request.Phases = r.set.Desired(), r.set.Phases()
+	request = request.Decide(ctx, decided)
+	request.Needs = needsOf(c, r.target, r.inputs.Declaration.References)
+	request.Managed, request.Exports = r.inputs.Managed, c.Exports
+	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
+	request.Trigger, request.RepairNonce = trigger, nonce
+	request.Asked, request.HoldExports = r.set.Asked(), !due.IsZero()
+	request.Recorded, request.Unrecorded = r.renewed.Recorded, r.renewed.Unrecorded
+	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+		owner: r.owner, target: r.target, desired: request.Desired, inventory: request.Inventory, trigger: trigger,
+	})
+	return request, due, err
+}
+
+// repairRequest returns the request that makes only repairs of the last rendering, because the current inputs are not
+// rendered.
+func (p *Pass) repairRequest(c *Component, w work, last rendering.Set) (applier.Request, error) {
+	request, s := p.newRequest(c, w), c.GetStatus()
+	request.Desired, request.Asked, request.Hold, request.HoldExports = last.Desired(), last.Asked(), true, true
+	request.Revision, request.Rendition = s.Revision, s.Rendition
+	var err error
+	if request.Trigger, err = digests.Of([]any{c.GetGeneration(), s.InputDigest}); err != nil {
+		return request, err
+	}
+	request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger)
+	return request, err
+}
+
+// countRequest returns the request that counts the recorded dependents.
+func (p *Pass) countRequest(c *Component, w work) applier.Request { return p.newRequest(c, w) }
+
+// deleteRequest returns the request that deletes the dependents. The error is passerror.ErrObserving while the externals
+// of the component wait for a watch.
+func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request applier.Request, err error) {
+	request = p.newRequest(c, w)
+	request.Needs = needsOf(c, w.target, nil)
+	request.Before = func(ctx context.Context) error { return p.preDelete(ctx, c) }
+	request.AcceptUnknown = acceptedGroups(c.Object, p.Reconciler)
+	// In a deletion, only a request for a pass runs the failed objects of a phase again.
+	if request.Trigger, err = repairNonce(c.Object, p.Reconciler, ""); err != nil {
+		return request, err
+	}
+	if request.Managed, err = recordedTypes(c.GetStatus()); err != nil {
+		return request, err
+	}
+	var events []status.Event
+	request.PreDelete, request.PostDelete, events, err = p.Inventory.Phases(ctx, c, request, w.target)
+	p.tell(c, events)
+	if err != nil {
+		return request, err
+	}
+	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+		owner: w.owner, target: w.target, inventory: request.Inventory, trigger: request.Trigger,
+	})
+	return request, err
+}
+
+// lateDeleteRequest returns the request that deletes the dependents that were created after the last write of the status
+// of a component that is gone.
+func (p *Pass) lateDeleteRequest(name types.NamespacedName, created plan.Inventory) applier.Request {
+	return applier.Request{
+		Owner: p.Owners.Known(name), Inventory: created.Sorted(), Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
+	}
+}
+
+// newRequest returns the part of a request that all verbs have in common.
+func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
 	// c.Object. Reading the name from the object at that time would be a data race.
-	name, adoptions := c.Name(), plan.NewAdoptions(owner, c.Namespace, c.Adopt, c.AdoptField)
+	name, adoptions := c.Name(), plan.NewAdoptions(w.owner, c.Namespace, c.Adopt, c.AdoptField)
 	if c.AdoptUnowned {
 		adoptions = adoptions.Unowned()
 	}
 	request := applier.Request{
-		Owner: owner, Inventory: inventory, Policies: c.Policies, Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
-		Adoptions: adoptions, Requested: requestedAt(c.Object, p.Reconciler),
+		Owner: w.owner, Inventory: w.recorded.Entries, Policies: c.Policies, Now: p.Clock.Now(),
+		Wake: func() { p.Wake(name) }, Adoptions: adoptions, Requested: requestedAt(c.Object, p.Reconciler),
 		Judge: func(condition string, self *unstructured.Unstructured) ready.Result {
 			return p.Author.Condition(c.Object, condition, self)
 		},
@@ -55,7 +142,7 @@ func (p *Pass) newRequest(
 	request.Confirm = func(ctx context.Context) error { return p.Store.Confirm(ctx, c.Object, recorded) }
 	request.Record = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 		defer p.Metrics.Time(metrics.StepRecord)()
-		err := p.record(ctx, c, owner, recorded, entries)
+		err := p.record(ctx, c, w.owner, recorded, entries)
 		if err == nil {
 			recorded = components.RefOf(c.GetStatus())
 		}

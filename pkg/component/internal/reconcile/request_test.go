@@ -9,7 +9,6 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // configMapComponent is a component for tests: a ConfigMap with a status.
@@ -31,7 +30,7 @@ func TestRequestWakesItsComponentWhileTheComponentIsWritten(t *testing.T) {
 	object := &configMapComponent{}
 	object.SetNamespace("shop")
 	object.SetName("web")
-	request := p.newRequest(&Component{Object: object}, manifests.Owner{}, nil)
+	request := p.newRequest(&Component{Object: object}, work{})
 	*object = configMapComponent{}
 	request.Wake()
 	if want := (types.NamespacedName{Namespace: "shop", Name: "web"}); len(woken) != 1 || woken[0] != want {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
@@ -74,9 +73,10 @@ func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time)
 
 // round is the state of a pass between its renderings.
 type round struct {
+	work
 	number int
-	// recorded is the recorded inventory.
-	recorded Loaded
+	// set is the rendering of this round.
+	set rendering.Set
 	// exports are the known values of exports. lost is set if the status with the values was lost.
 	exports []metav1alpha1.AskedExport
 	lost    bool
@@ -88,13 +88,13 @@ type round struct {
 }
 
 // firstRound returns the state of a pass before its first rendering.
-func firstRound(c *Component, recorded Loaded, f feedback) round {
+func firstRound(c *Component, w work, f feedback) round {
 	if pending := c.Memory.renewals.pending; pending != nil {
-		return round{recorded: recorded, trigger: f.trigger, exports: pending}
+		return round{work: w, trigger: f.trigger, exports: pending}
 	}
 	return round{
-		recorded: recorded, trigger: f.trigger, exports: lookup.RecordedExports(c.GetStatus()),
-		lost: c.GetStatus().Revision == 0 && len(recorded.Entries) > 0,
+		work: w, trigger: f.trigger, exports: lookup.RecordedExports(c.GetStatus()),
+		lost: c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0,
 	}
 }
 
@@ -106,23 +106,19 @@ func (r round) next(o outcome.Outcome) round {
 	return r
 }
 
-// withAsked returns a request with the exports that the rendering asked for. If the rendering must be used although it
-// has outdated values, due is the time of the next rendering.
-func (p *Pass) withAsked(
-	c *Component, request applier.Request, set rendering.Set, r round,
-) (with applier.Request, due time.Time) {
-	request.Recorded, request.Unrecorded = r.renewed.Recorded, r.renewed.Unrecorded
-	if request.Asked = set.Asked(); len(request.Asked) == 0 {
-		return request, time.Time{}
+// holdUntil returns the time of the next rendering if the rendering of this round must be used although it has outdated
+// values. It is zero otherwise. nonce identifies the inputs, and the last request for a pass.
+func (r round) holdUntil(known *renewals, nonce string, now time.Time) time.Time {
+	if len(r.set.Asked()) == 0 {
+		return time.Time{}
 	}
-	now := p.Clock.Now()
-	if at := c.Memory.renewals.due(cmp.Or(r.trigger, request.RepairNonce), now); now.Before(at) {
-		due = at
-	} else if r.number >= maxRounds {
-		due = now
+	if due := known.due(cmp.Or(r.trigger, nonce), now); now.Before(due) {
+		return due
 	}
-	request.HoldExports = !due.IsZero()
-	return request, due
+	if r.number >= maxRounds {
+		return now
+	}
+	return time.Time{}
 }
 
 // renew returns the time at which changed inputs may be rendered, and zero if they may be rendered now. Inputs that may

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/internal/turn"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
@@ -20,16 +21,10 @@ import (
 )
 
 // checkPlacement returns an error if the target cluster, namespace or name changed while dependents exist in the former
-// target. An apply would delete these dependents and create them in the new target. inventory is the recorded
-// inventory.
-func checkPlacement(
-	s *metav1alpha1.Status,
-	t target.Target,
-	in input.Inputs,
-	inventory []metav1alpha1.InventoryEntry,
-) error {
-	dependents := len(inventory)
-	if err := t.CheckCluster(s, dependents); err != nil {
+// target. An apply would delete these dependents and create them in the new target.
+func checkPlacement(s *metav1alpha1.Status, w work) error {
+	in, dependents := w.inputs, len(w.recorded.Entries)
+	if err := w.target.CheckCluster(s, dependents); err != nil {
 		return err
 	}
 	moved := s.TargetNamespace != in.Namespace || s.TargetName != in.Name
@@ -41,6 +36,28 @@ func checkPlacement(
 			"another component with the new target first, and delete this one, which deletes its dependents, with what only the "+
 			"cluster has of them",
 		s.TargetNamespace, s.TargetName, in.Namespace, in.Name, plural.Of(dependents, "dependent"))
+}
+
+// beginRevision returns the status with the revision of a rendered set, and with the entry of a new revision in the
+// history.
+func (p *Pass) beginRevision(before metav1alpha1.Status, c *Component, r round) (metav1alpha1.Status, error) {
+	now := p.Clock.Now()
+	next, err := nextRevision(before, r.target, r.inputs, r.set, r.recorded.Entries, now)
+	next.Reconciler, next.Identity = p.Reconciler, components.Identity(r.owner.Cluster, c.GetUID())
+	if before.Identity != next.Identity {
+		// The values and the generation are those of a component in a backup.
+		next.Exports, next.AppliedGeneration = nil, 0
+	}
+	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
+	// another write.
+	if next.Revision != before.Revision {
+		record := revisionRecord(next.Revision, c.GetGeneration(), r.inputs, now)
+		record.SourceVersion, record.Changes = r.set.SourceVersion(), c.Memory.changesSince(&before, r.inputs)
+		next.History = status.BeginRevision(next.History, record)
+	} else {
+		next.History = status.EndAttempt(next.History, now)
+	}
+	return status.WithPinnedValues(next, r.set.Note, c.GetGeneration(), now), err
 }
 
 // nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the
@@ -115,13 +132,13 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 	return newest
 }
 
-// unrendered enters a rendering that failed into the status, unless the rendering waits for memory or for its turn.
-func (p *Pass) unrendered(c *Component, in input.Inputs, err error) {
+// unrendered returns the status with the failure of a rendering, unless the rendering waits for memory or for its turn.
+func (p *Pass) unrendered(c *Component, in input.Inputs, err error) metav1alpha1.Status {
 	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
-		return
+		return *c.GetStatus()
 	}
 	changes := c.Memory.changesSince(c.GetStatus(), in)
-	c.SetStatus(withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now()))
+	return withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now())
 }
 
 // withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no

@@ -216,10 +216,11 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 	if len(r.Author.Hooks(PreDelete))+len(r.Author.Hooks(PostDelete)) == 0 || r.Finalizers.IsCurrent(c.Object) {
 		return nil
 	}
-	if s := c.GetStatus(); s.Revision == 0 {
+	if s := *c.GetStatus(); s.Revision == 0 {
 		// The status gets the reconciler's name together with the finalizer. Without this name, a component with our
 		// finalizer and without an inventory is treated as a component that lost its inventory.
 		s.Reconciler = r.Reconciler
+		c.SetStatus(s)
 	}
 	return r.Store.AddFinalizer(ctx, c.Object)
 }
@@ -229,19 +230,21 @@ func (r *Runner) holdForHooks(ctx context.Context, c *Component) error {
 func (r *Runner) observing(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
 ) (after time.Duration, inTime bool) {
-	s, memory := c.GetStatus(), &c.Memory.Schedule
-	if !s.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
+	next, memory := *c.GetStatus(), &c.Memory.Schedule
+	if !next.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
 		// This pass began a new revision, but its start time is not stored in the status. So the timeout is measured
 		// from the first pass that waited for the watch.
-		s.ProgressingSince = nil
+		next.ProgressingSince = nil
 	}
-	if after, inTime = memory.Observe(s.ProgressingSince, r.Author.Intervals(c.Object).Timeout, r.Clock.Now()); inTime {
+	timeout := r.Author.Intervals(c.Object).Timeout
+	if after, inTime = memory.Observe(next.ProgressingSince, timeout, r.Clock.Now()); inTime {
 		r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
 		return after, true
 	}
-	if s.ProgressingSince == nil {
-		s.ProgressingSince = new(metav1.NewTime(memory.ObservingSince()))
+	if next.ProgressingSince == nil {
+		next.ProgressingSince = new(metav1.NewTime(memory.ObservingSince()))
 	}
+	c.SetStatus(next)
 	return 0, false
 }
 
