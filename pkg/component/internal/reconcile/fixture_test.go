@@ -92,6 +92,7 @@ type world struct {
 	inputs   input.Inputs
 	loaded   Loaded
 	set      rendering.Set
+	last     *rendering.Set
 	outcome  outcome.Outcome
 	phases   []status.Event
 	hooks    map[Point][]Hook
@@ -352,7 +353,10 @@ func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering
 }
 
 func (f fakeRendering) Last(types.NamespacedName, string, string) (rendering.Set, bool) {
-	return rendering.Set{}, false
+	if f.w.last == nil {
+		return rendering.Set{}, false
+	}
+	return *f.w.last, true
 }
 
 func (f fakeRendering) Drop(types.NamespacedName) { _ = f.w.step("drop the set") }

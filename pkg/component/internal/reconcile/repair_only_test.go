@@ -1,0 +1,35 @@
+package reconcile
+
+import (
+	"slices"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+)
+
+func TestAPassWithoutItsInputsMakesTheRepairsOfTheLastRendering(t *testing.T) {
+	for name, c := range map[string]struct {
+		last    *rendering.Set
+		repairs bool
+	}{
+		"if it is in memory":        {&rendering.Set{}, true},
+		"and none if it is unknown": {nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, withRecord)
+			w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+			w.last, w.fails["inputs"] = c.last, errOh
+			_, err := w.Apply(t.Context(), w.component())
+			if err == nil {
+				t.Error("the pass has no error, want that of the inputs")
+			}
+			if repaired := slices.Contains(w.steps, "apply"); repaired != c.repairs {
+				t.Errorf("the pass made the calls %q, want repairs: %t", w.steps, c.repairs)
+			}
+			if r := w.request; c.repairs && (!r.Hold || !r.HoldExports || len(r.Inventory) != 1 || r.Trigger == "") {
+				t.Errorf("the request is %+v, want one that holds everything but repairs", r)
+			}
+		})
+	}
+}

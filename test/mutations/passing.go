@@ -1,0 +1,52 @@
+package main
+
+// passing are mutations of the steps of a pass, and of the rules for the policies of dependents.
+var passing = []mutation{
+	{
+		"a component that is gone stays in the caches", "reconcile/forget.go",
+		"		forget(name)\n", "		_ = forget\n",
+		"forgets a component that is gone",
+	},
+	{
+		"a component whose inputs cannot be read is not repaired", "reconcile/repair_only.go",
+		`if !found || !areRepairable(`, `if true || !found || !areRepairable(`,
+		"dependents of a component without a rendering are counted",
+	},
+	{
+		"a create is not confirmed", "reconcile/request.go",
+		`return p.Store.Confirm(ctx, c.Object, recorded)`, `_ = recorded; return nil`,
+		"Two operators of the same name:",
+	},
+	{
+		"a changed export is rendered again without a delay", "reconcile/rerender.go",
+		`former != "" && former != e.Value`, `former != "" && false`,
+		"Exports in renderings",
+	},
+	{
+		"a feedback is rendered again without a delay", "reconcile/feedback.go",
+		`if due.IsZero() {`, `if due.IsZero() || true {`,
+		"renderings change their own input",
+	},
+	{
+		"a suspended component is applied", "reconcile/runner.go",
+		`case components.Suspended(c.Object):`, `case false && components.Suspended(c.Object):`,
+		"Suspended components",
+	},
+	{
+		"an applied object with the policy once is repaired", "plan/policy.go",
+		`if c.reconcile != metav1alpha1.ReconcileOnce || !recorded && !ours {`,
+		`if c.reconcile != metav1alpha1.ReconcileOnce || true || !recorded && !ours {`,
+		"Reconcile policies:",
+	},
+	{
+		"an object with the policy create-only is repaired", "plan/policy.go",
+		`if c.reconcile != metav1alpha1.ReconcileCreateOnly || !exists || !ours {`,
+		`if c.reconcile != metav1alpha1.ReconcileCreateOnly || true || !exists || !ours {`,
+		"Reconcile policies:",
+	},
+	{
+		"an object with the policy always is applied without end", "plan/policy.go",
+		` || c.written() || c.result.Attempts > 1 {`, ` || false {`,
+		"Reconcile policies:",
+	},
+}
