@@ -20,16 +20,13 @@ import (
 const agentNamespace = "fleet-system"
 
 // generate returns the agent of a cluster, with a replica for each zone of its nodes.
-func generate(_ context.Context, req generator.Request) ([]client.Object, error) {
-	var zones []string
-	list, _ := req.Inputs[nodesName].([]any)
-	for _, zone := range list {
-		if text := fmt.Sprint(zone); !slices.Contains(zones, text) {
-			zones = append(zones, text)
-		}
+func generate(_ context.Context, member *Member, req generator.Request) ([]client.Object, error) {
+	zones, _, err := generator.InputAs[[]string](req, nodesName)
+	if err != nil {
+		return nil, err
 	}
 	slices.Sort(zones)
-	image, _ := req.Parameters["image"].(string)
+	zones = slices.Compact(zones)
 	labels := map[string]string{"app": req.Name}
 	return []client.Object{
 		&corev1.ConfigMap{
@@ -42,7 +39,7 @@ func generate(_ context.Context, req generator.Request) ([]client.Object, error)
 				Template: corev1.PodTemplateSpec{
 					ObjectMeta: metav1.ObjectMeta{Labels: labels},
 					Spec: corev1.PodSpec{
-						Containers: []corev1.Container{{Name: "agent", Image: cmp.Or(image, "registry.example.com/agent:1.0")}},
+						Containers: []corev1.Container{{Name: "agent", Image: cmp.Or(member.Spec.Image, "registry.example.com/agent:1.0")}},
 					},
 				},
 			},

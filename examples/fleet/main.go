@@ -52,7 +52,7 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	nodes := eventsource.Related(nodesName, eventsource.RelatedOptions[*Member, *corev1.Node]{
 		All: true, InTarget: true, Part: zoneOf, Whole: true,
 	})
-	reconciler := component.NewReconciler[*Member](reconcilerName, generator.GeneratorFunc(generate), component.Options{
+	reconciler := component.NewReconciler[*Member](reconcilerName, generator.For(generate), component.Options{
 		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 	})
 	reconciler.WithHooks(component.Hooks[*Member]{PostReconcile: report(reconciler.UpdateStatus, nodes)})

@@ -50,7 +50,7 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.GeneratorFunc(generate), component.Options{
+	reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{
 		Policies:  component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		CacheFull: []schema.GroupKind{ingressKind}, // The hook reads Ingresses, without a request.
 	})

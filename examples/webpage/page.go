@@ -28,29 +28,28 @@ const (
 )
 
 // generate returns the dependents of a page.
-func generate(_ context.Context, req generator.Request) ([]client.Object, error) {
-	text, _ := req.Parameters["html"].(string)
-	exposed, _ := req.Parameters["exposed"].(bool)
-	if err := checkElements(text, allowedElements(req.Inputs[schemaName])); err != nil {
+func generate(_ context.Context, page *WebPage, req generator.Request) ([]client.Object, error) {
+	allowed, err := allowedElements(req)
+	if err != nil {
 		return nil, err
 	}
-	objects := []client.Object{content(req.Name, text), server(req.Name, text), service(req.Name)}
-	if exposed {
+	if err := checkElements(page.Spec.HTML, allowed); err != nil {
+		return nil, err
+	}
+	objects := []client.Object{content(req.Name, page.Spec.HTML), server(req.Name, page.Spec.HTML), service(req.Name)}
+	if page.Spec.Exposed {
 		objects = append(objects, ingress(req.Name))
 	}
 	return objects, nil
 }
 
-// allowedElements returns the elements that the schema allows; nil if there is no schema. input is a list with the data
-// of the ConfigMap.
-func allowedElements(input any) []string {
-	list, _ := input.([]any)
-	if len(list) == 0 {
-		return nil
+// allowedElements returns the elements that the schema allows; nil if there is no schema.
+func allowedElements(req generator.Request) ([]string, error) {
+	schemas, found, err := generator.InputAs[[]map[string]string](req, schemaName)
+	if err != nil || !found {
+		return nil, err
 	}
-	data, _ := list[0].(map[string]any)
-	text, _ := data["elements"].(string)
-	return strings.Fields(text)
+	return strings.Fields(schemas[0]["elements"]), nil
 }
 
 // checkElements returns an error that names all elements that are not allowed.

@@ -1,4 +1,155 @@
-// Package component is the public API for authors of operators: the Component interface that a custom resource type
-// implements, the Reconciler that applies its dependents, and the Engine beneath it. The package declares types and
-// wires the internal packages; it makes no decisions.
+/*
+Package component is for authors of operators. An operator turns a custom resource, the component, into a set of
+objects, its dependents, and keeps them as they were rendered. A Reconciler does what every such operator needs: it
+applies the dependents in order, waits until they are ready, repairs them when somebody changes them, deletes those that
+are no longer rendered, and deletes all of them, in reverse order, before the component disappears.
+
+# What an author writes
+
+  - A type that implements Component: two methods that return the parameters of the rendering and the status.
+  - A generator that renders the dependents. generator.For makes one from a function. The packages below pkg/generator
+    render Helm charts, kustomizations and Go templates.
+  - A few lines of main that build the Reconciler and register it with a manager.
+
+The name of the reconciler, such as webpages.example.com, is a DNS name that is unique in the cluster. It is the field
+manager of all writes, and the prefix of the annotations and the finalizer. Keep it: another name is another owner.
+
+# A complete operator
+
+A WebPage becomes a ConfigMap and a Deployment. The spec of the type is an ordinary struct. Its status embeds
+metav1alpha1.Status, so that the reconciler can report conditions and the inventory of the dependents there:
+
+	type WebPage struct {
+		metav1.TypeMeta   `json:",inline"`
+		metav1.ObjectMeta `json:"metadata,omitzero"`
+		Spec              WebPageSpec   `json:"spec"`
+		Status            WebPageStatus `json:"status,omitzero"`
+	}
+
+	type WebPageSpec struct {
+		HTML string `json:"html"`
+	}
+
+	type WebPageStatus struct {
+		metav1alpha1.Status `json:",inline"`
+		URL                 string `json:"url,omitempty"` // a field of this operator
+	}
+
+	// GetParameters returns the parameters: the inputs of templates and charts. The whole spec is an input of the
+	// rendering: when it changes, the dependents are rendered again.
+	func (w *WebPage) GetParameters() (map[string]any, error) {
+		return runtime.DefaultUnstructuredConverter.ToUnstructured(&w.Spec)
+	}
+
+	func (w *WebPage) GetStatus() *metav1alpha1.Status { return &w.Status.Status }
+
+The type needs DeepCopyObject, which controller-gen writes, and a CustomResourceDefinition with the status subresource
+(subresources: {status: {}}), whose schema keeps the fields of the status (x-kubernetes-preserve-unknown-fields, or the
+schema that controller-gen derives). The generator returns typed or unstructured objects. Objects without a namespace
+are placed in the namespace of the component. The same inputs must give the same objects:
+
+	func generate(_ context.Context, page *WebPage, req generator.Request) ([]client.Object, error) {
+		meta := metav1.ObjectMeta{Name: req.Name}
+		web := deployment(meta) // an *appsv1.Deployment that mounts the ConfigMap
+		generator.Settings{Order: 1}.Annotate(web, reconcilerName)
+		return []client.Object{
+			&corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"index.html": page.Spec.HTML}},
+			web,
+		}, nil
+	}
+
+The scheme of the manager has the type, and the built-in types. The reconciler is registered as any controller is:
+
+	func main() {
+		ctrl.SetLogger(zap.New())
+		scheme := runtime.NewScheme()
+		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
+		utilruntime.Must(addToScheme(scheme)) // scheme.AddKnownTypes for WebPage and WebPageList
+		mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{Scheme: scheme})
+		if err == nil {
+			err = component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{
+				Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			}).SetupWithManager(mgr)
+		}
+		if err == nil {
+			err = mgr.Start(ctrl.SetupSignalHandler())
+		}
+		if err != nil {
+			ctrl.Log.Error(err, "the operator ended")
+			os.Exit(1)
+		}
+	}
+
+The operator needs the rights to read and update the components, their status and their finalizers, to read, watch and
+write the dependents, and to create Events. The folder examples has complete operators, with their tests; the command
+"fairlead scaffold" writes the whole project: type, definition, rights, chart, tests.
+
+# How a component comes to be Ready
+
+A pass renders the dependents, compares them with the live objects, and writes what differs. It never waits: a watch on
+the dependents starts the next pass. The dependents of a wave (the setting order) are written when all dependents of the
+waves before are ready; readiness is that of kstatus, and conditions and an Analyzer can refine it. The condition Ready
+of the component says whether all is done, and the status names each dependent that the component waits for, and why.
+The inventory in the status is written before an object is created, so no dependent is ever lost.
+
+Annotations of a manifest with the reconciler's name as prefix are settings of that dependent: its wave, what happens
+when it changes, whether an existing object may be taken over, whether it is deleted. generator.Settings writes them.
+Options.Policies has the defaults. By default a dependent that somebody else owns is never taken over.
+
+# What a component can do besides
+
+A component, or its spec, implements the optional interfaces whose behaviour it needs. The parts of package
+metav1alpha1, such as SuspendSpec and PoliciesSpec, implement them when the spec embeds them and the component is a
+SpecHolder:
+
+  - Validator checks what the schema of the definition cannot express.
+  - ReferenceHolder names Secrets and ConfigMaps that are inputs; a change renders again.
+  - Placer, Targeter and ServiceAccountHolder choose the namespace, the cluster and the identity of the dependents.
+  - Suspender, Timeouter, Retrier and Resyncer set the pace; PolicyHolder, IgnoreHolder and AdoptHolder the policies.
+  - Exporter publishes values of dependents to other components.
+
+Hooks are called at certain points of a pass, for example to copy the state of a dependent into the status:
+
+	reconciler.WithHooks(component.Hooks[*WebPage]{
+		PostPass: func(
+			ctx context.Context, page *WebPage, dependents component.DependentReader, _ component.PassResult,
+		) error {
+			key := manifests.Key{Group: "networking.k8s.io", Kind: "Ingress", Namespace: page.Namespace, Name: page.Name}
+			ingress, err := component.As[*networkingv1.Ingress](dependents.Get(ctx, key))
+			if client.IgnoreNotFound(err) != nil {
+				return err
+			}
+			return reconciler.UpdateStatus(ctx, page, func(p *WebPage) error {
+				p.Status.URL = addressOf(ingress)
+				return nil
+			})
+		},
+	})
+
+A DependentReader needs no client and sends no request for kinds in Options.CacheFull. A change of a dependent starts a
+pass, so the status follows. Errors of hooks are retried; RetryAfter, RefuseDeletion and QuotaExceeded say more.
+
+Objects that are no dependents, and services outside the cluster, come in by event sources; see package eventsource.
+With AsInput the generator gets their values:
+
+	allowed := eventsource.Related("schema", eventsource.RelatedOptions[*WebPage, *corev1.ConfigMap]{
+		Of: func(page *WebPage) []client.ObjectKey {
+			return []client.ObjectKey{{Namespace: page.Namespace, Name: "webpage-schema"}}
+		},
+		Part: func(c *corev1.ConfigMap) any { return c.Data },
+	})
+	_, err := reconciler.AddEventSource(eventsource.AsInput(allowed))
+
+	// In the generator: a list, because a component may be related to several objects.
+	schemas, found, err := generator.InputAs[[]map[string]string](req, "schema")
+
+# Where to go next
+
+  - Package generator: what a generator gets and returns; its subpackages, for charts, kustomizations and templates.
+  - Package generatortest and package componenttest: tests of a generator, and of a whole operator.
+  - Package eventsource: related objects, polled services, received values.
+  - Package external: dependents outside Kubernetes, such as a DNS record.
+  - Package tree: the live state of the dependents. Package result: what passes and previews report.
+  - Preview: what a pass would do. Engine: the same engine in a controller of your own.
+*/
 package component

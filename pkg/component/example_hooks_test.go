@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
@@ -70,4 +73,25 @@ func ExampleRefuseDeletion() {
 		},
 	}
 	_ = hooks
+}
+
+// This hook counts the Pods that the component renders itself.
+func ExampleListAs() {
+	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{})
+	reconciler.WithHooks(component.Hooks[*gadget.Gadget]{
+		PostPass: func(
+			ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader, _ component.PassResult,
+		) error {
+			pods, err := component.ListAs[*corev1.Pod](dependents.List(ctx, schema.GroupKind{Kind: "Pod"}))
+			fmt.Println(len(pods), "pods")
+			return err
+		},
+	})
+}
+
+func ExampleKeyOf() {
+	name := metav1.ObjectMeta{Namespace: "shop", Name: "web"}
+	key, err := component.KeyOf(clientgoscheme.Scheme, &appsv1.Deployment{ObjectMeta: name})
+	fmt.Println(key, err)
+	// Output: Deployment.apps shop/web <nil>
 }

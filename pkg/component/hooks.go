@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -125,4 +126,32 @@ func As[S client.Object](dependent *unstructured.Unstructured, err error) (S, er
 		return none, fmt.Errorf("%s %s is no %T: %w", dependent.GetKind(), dependent.GetName(), none, err)
 	}
 	return converted, nil
+}
+
+// ListAs converts the dependents that a DependentReader returned to a Go type, as As does:
+//
+//	pods, err := component.ListAs[*corev1.Pod](dependents.List(ctx, schema.GroupKind{Kind: "Pod"}))
+func ListAs[S client.Object](dependents []*unstructured.Unstructured, err error) ([]S, error) {
+	if err != nil {
+		return nil, err
+	}
+	list := make([]S, 0, len(dependents))
+	for _, dependent := range dependents {
+		converted, err := As[S](dependent, nil)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, converted)
+	}
+	return list, nil
+}
+
+// KeyOf returns the key of an object with a Go type of the scheme, for example for DependentReader.Get. The object needs
+// a name, and a namespace if it is namespaced. An unstructured object needs no scheme.
+func KeyOf(scheme *runtime.Scheme, obj client.Object) (manifests.Key, error) {
+	gvk, err := apiutil.GVKForObject(obj, scheme)
+	if err != nil {
+		return manifests.Key{}, err
+	}
+	return manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}, nil
 }
