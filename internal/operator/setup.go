@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
+	"github.com/fairlead-io/fairlead/pkg/component/preview"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/function"
 	"github.com/fairlead-io/fairlead/pkg/generator/isolate"
@@ -202,16 +203,16 @@ type PreviewOptions struct {
 }
 
 // Preview returns a preview of the changes that the reconciler of Components would make, with default options.
-func Preview(config *rest.Config, o PreviewOptions) (component.Preview[*v1alpha1.Component], error) {
+func Preview(config *rest.Config, o PreviewOptions) (preview.Preview[*v1alpha1.Component], error) {
 	g, err := NewGenerator(RenderOptions{RefuseFunctions: !o.CallFunctions, Locate: o.Locate})
 	if err != nil {
-		return component.Preview[*v1alpha1.Component]{}, fmt.Errorf("generator of components: %w", err)
+		return preview.Preview[*v1alpha1.Component]{}, fmt.Errorf("generator of components: %w", err)
 	}
 	scheme, err := newScheme()
 	if err != nil {
-		return component.Preview[*v1alpha1.Component]{}, err
+		return preview.Preview[*v1alpha1.Component]{}, err
 	}
-	return component.Preview[*v1alpha1.Component]{
+	return preview.Preview[*v1alpha1.Component]{
 		Config: config, Scheme: scheme, Name: ReconcilerName, Generator: g, Options: Options{}.forReconciler(),
 		Contents: o.Contents, Inputs: o.Inputs, User: o.User, Credentials: o.CallFunctions,
 	}, nil

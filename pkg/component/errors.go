@@ -31,10 +31,6 @@ func RefuseDeletion(err error) error {
 	return &passerror.Refusal{Cause: err}
 }
 
-// ErrPlacement is in the chain of a PassError or a RefusedError if the target cluster, namespace or name of the
-// component changed while dependents exist in the former target.
-var ErrPlacement = passerror.ErrPlacement
-
 // PassError is the failure of a pass, as the conditions of the component report it.
 type PassError struct {
 	// Reason and Message are those of the conditions; see the constants Reason of package metav1alpha1.

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -67,6 +68,13 @@ type Hooks[T Component] struct {
 	// component is deleted. If PostFailure fails, PostPass is not called.
 	PostPass ResultHook[T]
 }
+
+// The types of package result that hooks meet.
+type (
+	Outcome = result.Outcome
+	Waiting = result.Waiting
+	Change  = result.Change
+)
 
 // PassResult is the result of a pass.
 type PassResult struct {

@@ -223,25 +223,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// engine returns the options of the engine beneath a reconciler.
-func (o Options) engine() EngineOptions {
-	return EngineOptions{
-		Policies:         o.Policies,
-		PreviousManagers: o.PreviousManagers,
-		Writers:          o.Writers,
-		CacheFull:        o.CacheFull,
-		Incidental:       o.Incidental,
-		WatchScope:       o.WatchScope,
-		WatchNamespaces:  o.WatchNamespaces,
-		TracerProvider:   o.TracerProvider,
-		Conditions:       o.Conditions,
-		Analyzers:        o.Analyzers,
-		Matchers:         o.Matchers,
-
-		FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners, deferred: o.deferred,
-	}
-}
-
 // Policies are the policies of dependents whose manifests set no policies.
 type Policies = metav1alpha1.Policies
 

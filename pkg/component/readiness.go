@@ -76,7 +76,7 @@ func (a author[T]) ConditionParameters(
 type Analyzer func(live *unstructured.Unstructured) (state result.NodeState, message string)
 
 // view returns how the reconciler with the given name sees live objects.
-func (o EngineOptions) view(name string) (inspect.View, error) {
+func (o Options) view(name string) (inspect.View, error) {
 	v := inspect.View{
 		Reconciler: name, FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners,
 		Conditions: map[string]inspect.Condition{}, Deferred: map[string]bool{},

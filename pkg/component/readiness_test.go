@@ -18,7 +18,7 @@ func TestNamesOfConditionsAreChecked(t *testing.T) {
 		for _, name := range more {
 			r.WithCondition(name, holds)
 		}
-		_, err := r.options.engine().view(r.name)
+		_, err := r.options.view(r.name)
 		return err
 	}
 	g.Expect(names(Options{Conditions: map[string]Condition{"a": alone}}, "b")).To(Succeed())
@@ -32,7 +32,7 @@ func TestAConditionThatSeesTheComponentIsDeferred(t *testing.T) {
 	g := NewWithT(t)
 	r := NewReconciler[Component]("shop.example.com", nil, Options{}).
 		WithCondition("rolled-out", func(Component, *unstructured.Unstructured) (bool, string) { return false, "" })
-	view, err := r.options.engine().view(r.name)
+	view, err := r.options.view(r.name)
 	g.Expect(err).NotTo(HaveOccurred())
 	obj := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	obj.SetAnnotations(map[string]string{"shop.example.com/ready-when": "go/rolled-out"})

@@ -75,7 +75,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	if _, err := incidentals(r.options.Incidental); err != nil {
 		return err
 	}
-	if _, err := r.options.engine().view(r.name); err != nil {
+	if _, err := r.options.view(r.name); err != nil {
 		return fmt.Errorf("options of the reconciler: %w", err)
 	}
 	var err error
@@ -148,7 +148,7 @@ func (r *Reconciler[T]) buildController(
 		r.local.Store(p.local)
 		go r.options.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
 		r.sources.Start(ctx, r.sourceHost(p))
-		context.AfterFunc(ctx, r.options.engine().monitor(r.name).ExportSources(r.sources))
+		context.AfterFunc(ctx, r.options.monitor(r.name).ExportSources(r.sources))
 		r.triggers.start(
 			func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
 			func(name types.NamespacedName) { r.runner.Externals.Demand(stores.owners.Known(name)) })

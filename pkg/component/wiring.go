@@ -73,7 +73,7 @@ type parts struct {
 
 // connect connects to the cluster of the components. The watches of the connection end with ctx.
 func (r *Reconciler[T]) connect(ctx context.Context, config *rest.Config) (*target.Connection, error) {
-	return r.options.engine().connect(ctx, r.name, config)
+	return r.options.connect(ctx, r.name, config)
 }
 
 // build builds the parts for the components in a cluster. fetcher fetches their sources; it may be nil.
@@ -81,7 +81,7 @@ func (r *Reconciler[T]) build(
 	ctx context.Context, local *target.Connection, scheme *runtime.Scheme, s stores, fetcher Fetcher,
 ) (parts, error) {
 	now := clock.RealClock{}
-	made, err := r.options.engine().newApplier(r.name)
+	made, err := r.options.newApplier(r.name)
 	if err != nil {
 		return parts{}, err
 	}
@@ -208,7 +208,7 @@ func (r *Reconciler[T]) newExternals(ctx context.Context, p parts) *reconcile.Ex
 		return nil
 	}
 	states := &externalstate.Store{Records: p.secrets}
-	monitor := r.options.engine().monitor(r.name)
+	monitor := r.options.monitor(r.name)
 	manager := externals.New(ctx, externals.Options{
 		Reconciler: r.name, View: p.local.View(), States: states, Credentials: p.secrets.Finalizers,
 		Clock: clock.RealClock{}, Wake: r.triggers.wake, Monitor: monitor,
@@ -225,7 +225,7 @@ func (r *Reconciler[T]) newExternals(ctx context.Context, p parts) *reconcile.Ex
 // sourceHost returns what event sources need of the reconciler.
 func (r *Reconciler[T]) sourceHost(p parts) sources.Host {
 	return sources.Host{
-		Counter: r.options.engine().monitor(r.name).CountSource,
+		Counter: r.options.monitor(r.name).CountSource,
 		Wake:    r.triggers.wake, Home: sources.ClusterOf(p.local), Namespaces: p.local.ComponentNamespaces(),
 		Load: func(ctx context.Context, name types.NamespacedName) (client.Object, error) {
 			return p.store.LoadSpec(ctx, name)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -28,12 +28,12 @@ var _ = Describe("Applying a component:", func() {
 })
 
 var _ = Describe("Engines without a controller:", func() {
-	It("component.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a tree, and deletes it", func(ctx SpecContext) {
+	It("engine.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a tree, and deletes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const name = "engine.test.fairlead.io"
 		lifetime, stop := context.WithCancel(context.Background())
 		defer stop()
-		engine, err := component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
+		applier, err := engine.New(lifetime, name, cluster.Config(), engine.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
 		decoded, err := manifests.Decode("set", []byte(configMaps("cm", 3, "a")))
@@ -44,7 +44,7 @@ var _ = Describe("Engines without a controller:", func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		var recorded []metav1alpha1.InventoryEntry
-		pass := component.Pass{
+		pass := engine.Pass{
 			Owner: owner, Desired: desired, Revision: 1, Wake: func() {}, Now: time.Now(),
 			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 				recorded = inventory
@@ -54,7 +54,7 @@ var _ = Describe("Engines without a controller:", func() {
 
 		var outcome result.Outcome
 		Eventually(ctx, func() (bool, error) {
-			outcome, err = engine.Plan(ctx, pass)
+			outcome, err = applier.Plan(ctx, pass)
 			return outcome.Observing, err
 		}).Should(BeFalse())
 		Expect(outcome.Changes).To(HaveLen(3))
@@ -62,7 +62,7 @@ var _ = Describe("Engines without a controller:", func() {
 		_, err = get(ctx, "v1", "ConfigMap", namespace, "cm-0")
 		Expect(err).To(HaveOccurred(), "a plan must write nothing, but the object exists")
 
-		outcome, err = engine.Apply(ctx, pass)
+		outcome, err = applier.Apply(ctx, pass)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Done()).To(BeTrue())
 		Expect(recorded).To(HaveLen(3), "all dependents must be recorded before the first write")
@@ -71,7 +71,7 @@ var _ = Describe("Engines without a controller:", func() {
 		Expect(nodes).To(HaveEach(HaveField("State", result.NodeReady)))
 
 		pass.Inventory = outcome.Inventory
-		outcome, err = engine.Delete(ctx, pass)
+		outcome, err = applier.Delete(ctx, pass)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Done()).To(BeTrue())
 		Expect(outcome.Inventory).To(BeEmpty())

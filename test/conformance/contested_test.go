@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -27,9 +28,9 @@ import (
 // ring has an engine, the set of objects that the engine applies, and the clock of the engine's passes. The spec
 // decides when the engine makes a pass.
 type ring struct {
-	engine *component.Engine
+	engine *engine.Engine
 	name   string
-	pass   component.Pass
+	pass   engine.Pass
 	// wakes counts the passes that the engine requested.
 	wakes atomic.Int64
 }
@@ -42,9 +43,9 @@ func newRing(ctx context.Context, namespace, text string, policies component.Pol
 	config := rest.CopyConfig(cluster.Config())
 	config.UserAgent = userAgent(r.name)
 	var err error
-	r.engine, err = component.NewEngine(lifetime, r.name, config, component.EngineOptions{Policies: policies})
+	r.engine, err = engine.New(lifetime, r.name, config, engine.Options{Policies: policies})
 	Expect(err).NotTo(HaveOccurred())
-	r.pass = component.Pass{
+	r.pass = engine.Pass{
 		Owner:    manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: namespace, Name: "one"},
 		Revision: 1, Now: time.Unix(1_000_000, 0),
 		Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },

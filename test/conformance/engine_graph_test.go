@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -36,8 +36,8 @@ metadata:
     engine-graph.test.fairlead.io/include-when: parameters.exposed && exports.title == "Shop"`
 
 	var (
-		engine *component.Engine
-		pass   component.Pass
+		applier *engine.Engine
+		pass    engine.Pass
 	)
 	normalised := func(owner manifests.Owner, text string) []manifests.Object {
 		GinkgoHelper()
@@ -55,10 +55,10 @@ metadata:
 		lifetime, stop := context.WithCancel(context.Background())
 		DeferCleanup(stop)
 		var err error
-		engine, err = component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
+		applier, err = engine.New(lifetime, name, cluster.Config(), engine.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
-		pass = component.Pass{
+		pass = engine.Pass{
 			Owner: owner, Desired: normalised(owner, set), Revision: 1, Wake: func() {},
 			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 				pass.Inventory = inventory
@@ -74,7 +74,7 @@ metadata:
 		pass.Parameters = parameters
 		Eventually(ctx, func(g Gomega) {
 			pass.Now = time.Now()
-			outcome, err := engine.Apply(ctx, pass)
+			outcome, err := applier.Apply(ctx, pass)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(outcome.Observing).To(BeFalse())
 			pass.Inventory = outcome.Inventory
@@ -89,7 +89,7 @@ metadata:
 		return created, existing
 	}
 
-	It("component.Engine applies the objects in the order of their dependencies, with the values that they bind", func(ctx SpecContext) {
+	It("engine.Engine applies the objects in the order of their dependencies, with the values that they bind", func(ctx SpecContext) {
 		created, existing := apply(ctx, map[string]any{"exposed": false})
 		Expect(created).To(Equal([]string{"settings", "view"}))
 		Expect(existing).To(ConsistOf("settings", "view"))
@@ -98,7 +98,7 @@ metadata:
 		Expect(view.Object).To(HaveKeyWithValue("data", HaveKeyWithValue("title", "Shop")))
 	})
 
-	It("component.Engine applies and deletes an object by its condition, with the parameters of the pass", func(ctx SpecContext) {
+	It("engine.Engine applies and deletes an object by its condition, with the parameters of the pass", func(ctx SpecContext) {
 		_, existing := apply(ctx, map[string]any{"exposed": true})
 		Expect(existing).To(ConsistOf("settings", "view", "page"))
 		_, existing = apply(ctx, map[string]any{"exposed": false})
@@ -107,12 +107,12 @@ metadata:
 		Expect(err).To(HaveOccurred())
 	})
 
-	It("component.Engine names an object whose type nobody defines, and applies the other objects", func(ctx SpecContext) {
+	It("engine.Engine names an object whose type nobody defines, and applies the other objects", func(ctx SpecContext) {
 		pass.Desired = normalised(pass.Owner, together(configMap("plain", "x"), "apiVersion: none.example.com/v1\nkind: Thing\nmetadata: {name: thing}"))
 		var waiting []result.Waiting
 		Eventually(ctx, func() ([]result.Waiting, error) {
 			pass.Now = time.Now()
-			outcome, err := engine.Apply(ctx, pass)
+			outcome, err := applier.Apply(ctx, pass)
 			waiting = outcome.Waiting
 			return waiting, err
 		}).Should(HaveLen(1))
@@ -120,10 +120,10 @@ metadata:
 		Expect(configMapExists(ctx, pass.Owner.Namespace, "plain")).To(BeTrue())
 	})
 
-	It("component.Engine leaves an object as it is if a parameter of its condition is missing", func(ctx SpecContext) {
+	It("engine.Engine leaves an object as it is if a parameter of its condition is missing", func(ctx SpecContext) {
 		apply(ctx, map[string]any{"exposed": true})
 		pass.Parameters, pass.Now = nil, time.Now()
-		outcome, err := engine.Apply(ctx, pass)
+		outcome, err := applier.Apply(ctx, pass)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(outcome.Waiting).To(ContainElement(HaveField("Reason", BeEquivalentTo("ConditionUndecided"))))
 		_, err = get(ctx, "v1", "ConfigMap", pass.Owner.Namespace, "page")

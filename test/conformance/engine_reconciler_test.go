@@ -23,6 +23,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -35,7 +36,7 @@ const singleSet, graphSet = "single", "graph"
 // for each gadget, one after the other: a single object, and the manifests of the gadget.
 type engineReconciler struct {
 	name   string
-	engine *component.Engine
+	engine *engine.Engine
 	events chan event.GenericEvent
 
 	mu sync.Mutex
@@ -80,7 +81,7 @@ func resultOf(o result.Outcome) reconcile.Result {
 
 // make makes a pass over one set.
 func (r *engineReconciler) make(
-	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context, component.Pass) (result.Outcome, error),
+	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context, engine.Pass) (result.Outcome, error),
 ) (result.Outcome, error) {
 	owner := manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: g.Namespace, Name: g.Name + "-" + set}
 	decoded, err := manifests.Decode(set, []byte(text))
@@ -100,7 +101,7 @@ func (r *engineReconciler) make(
 		default: // A pass is due.
 		}
 	}
-	outcome, err := pass(ctx, component.Pass{
+	outcome, err := pass(ctx, engine.Pass{
 		Owner: owner, Desired: desired, Revision: g.Generation, Inventory: r.recorded(set), Wake: wake, Now: time.Now(),
 		Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			r.record(set, inventory, nil)
@@ -144,12 +145,12 @@ func runEngine(name string) *engineReconciler {
 	Expect(err).NotTo(HaveOccurred())
 	lifetime, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
-	engine, err := component.NewEngine(lifetime, name, config, component.EngineOptions{
+	applier, err := engine.New(lifetime, name, config, engine.Options{
 		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	r := &engineReconciler{
-		name: name, engine: engine, events: make(chan event.GenericEvent, 100),
+		name: name, engine: applier, events: make(chan event.GenericEvent, 100),
 		inventories: map[string][]metav1alpha1.InventoryEntry{}, waiting: map[string][]result.Waiting{},
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -166,7 +167,7 @@ func runEngine(name string) *engineReconciler {
 }
 
 var _ = Describe("The reconcile function of an author:", func() {
-	It("calls component.Engine for several sets, one of them a single object, with dependencies, conditions and observed objects, and deletes them in reverse", func(ctx SpecContext) {
+	It("calls engine.Engine for several sets, one of them a single object, with dependencies, conditions and observed objects, and deletes them in reverse", func(ctx SpecContext) {
 		namespace, name := newNamespace(ctx), newOperatorName()
 		set := func(setting, value string) string { return settingOf(name, setting, value) }
 		graph := func(phase, key string) string {

@@ -17,6 +17,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
@@ -247,7 +248,7 @@ var _ = Describe("The library with externals:", func() {
 		const name = "engine-externals.test.fairlead.io"
 		lifetime, stop := context.WithCancel(context.Background())
 		DeferCleanup(stop)
-		engine, err := component.NewEngine(lifetime, name, cluster.Config(), component.EngineOptions{})
+		applier, err := engine.New(lifetime, name, cluster.Config(), engine.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		namespace := newNamespace(ctx)
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
@@ -260,11 +261,11 @@ var _ = Describe("The library with externals:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		want := MatchError(ContainSubstring(
 			"an Engine handles no dependents outside Kubernetes, and the set or its inventory has Thing.external.fairlead.io one"))
-		_, err = engine.Apply(ctx, component.Pass{Owner: owner, Desired: desired})
+		_, err = applier.Apply(ctx, engine.Pass{Owner: owner, Desired: desired})
 		Expect(err).To(want)
-		_, err = engine.Plan(ctx, component.Pass{Owner: owner, Desired: desired})
+		_, err = applier.Plan(ctx, engine.Pass{Owner: owner, Desired: desired})
 		Expect(err).To(want)
-		_, err = engine.Delete(ctx, component.Pass{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{
+		_, err = applier.Delete(ctx, engine.Pass{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{
 			{Group: external.Group, Version: external.Version, Kind: "Thing", Name: "one", External: true},
 		}})
 		Expect(err).To(want)

@@ -12,26 +12,27 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
 // previewOf returns a preview with the options of an operator that runOperator runs.
-func previewOf(operator string) component.Preview[*gadget.Gadget] {
+func previewOf(operator string) preview.Preview[*gadget.Gadget] {
 	GinkgoHelper()
 	return previewWith(operator, component.Options{})
 }
 
 // previewWith returns a preview with other options. The default update policy is that of runOperator.
-func previewWith(operator string, o component.Options) component.Preview[*gadget.Gadget] {
+func previewWith(operator string, o component.Options) preview.Preview[*gadget.Gadget] {
 	GinkgoHelper()
 	o.Policies.Update = metav1alpha1.UpdateSSAOverride
 	scheme, err := gadget.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	config := cluster.Config()
 	config.UserAgent = "preview"
-	return component.Preview[*gadget.Gadget]{
+	return preview.Preview[*gadget.Gadget]{
 		Config: config, Scheme: scheme, Name: operator, Generator: gadget.Generate,
 		Options: o,
 	}
@@ -186,7 +187,7 @@ var _ = Describe("Previews of failures:", func() {
 		expectReady(ctx, g)
 		for _, text := range []string{"", together(configMap("a", "1"), configMap("a", "2")), configMap("a", "1", setting("order", "much"))} {
 			_, err := foresee(ctx, current(ctx, g), text)
-			var refused *component.RefusedError
+			var refused *preview.RefusedError
 			Expect(errors.As(err, &refused)).To(BeTrue(), "%v", err)
 			Expect(refused.Terminal).To(BeTrue())
 			changeManifests(ctx, g, text)

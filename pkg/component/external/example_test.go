@@ -216,3 +216,14 @@ func ExampleChanged() {
 	fmt.Println(external.Changed(applied, desired, "host"))
 	// Output: [spec.host]
 }
+
+// A generator renders externals beside objects of Kubernetes.
+func ExampleManifest() {
+	alias, err := external.Manifest("Alias", "www", Alias{Host: "www.example.com", Target: "web"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(alias.GetAPIVersion(), alias.GetName(), alias.Object["spec"])
+	// Output: external.fairlead.io/v1 www map[host:www.example.com target:web]
+}

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -179,11 +179,11 @@ func definesTypes(s result.Step) bool {
 
 // refusalOf returns the error of a Check whose plan ended with an error.
 func refusalOf(err error, target cluster.Target, place, folder string) error {
-	refused, ok := errors.AsType[*component.RefusedError](err)
+	refused, ok := errors.AsType[*preview.RefusedError](err)
 	switch {
 	case !ok, len(operator.InputErrors(err)) > 0:
 		return &UnplannedError{Cause: render.WithRemedy(err, "", "")}
-	case errors.Is(refused, component.ErrPlacement):
+	case errors.Is(refused, preview.ErrPlacement):
 		return exit.Refuse("%s is not applied: %s: %w", target, refused.Reason, refused)
 	case isOfSource(refused):
 		return exit.BadInput("%s is not applied, because it does not render: %s: %w", target, refused.Reason,
@@ -194,7 +194,7 @@ func refusalOf(err error, target cluster.Target, place, folder string) error {
 
 // isOfSource reports whether the operator would refuse a component for the same reason: because of its source and its
 // values, and not because of missing rights or of the state of the cluster.
-func isOfSource(refused *component.RefusedError) bool {
+func isOfSource(refused *preview.RefusedError) bool {
 	byRendering := refused.Reason == metav1alpha1.ReasonGenerateFailed ||
 		refused.Reason == metav1alpha1.ReasonInvalidManifests
 	return refused.Terminal && byRendering && !exit.IsUnasked(refused.Cause)

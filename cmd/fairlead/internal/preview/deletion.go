@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
@@ -54,16 +55,16 @@ func deletionOfOther(ctx context.Context, c *cluster.Cluster, target cluster.Tar
 // previewOfOther returns the preview of the deletion of a component of another operator, and the component for it.
 func previewOfOther(
 	c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
-) (component.Preview[*otherComponent], *otherComponent, error) {
+) (preview.Preview[*otherComponent], *otherComponent, error) {
 	status, err := cluster.Status(target, obj)
 	if err != nil {
-		return component.Preview[*otherComponent]{}, nil, err
+		return preview.Preview[*otherComponent]{}, nil, err
 	}
 	if status.TargetCluster != "" {
-		return component.Preview[*otherComponent]{}, nil,
+		return preview.Preview[*otherComponent]{}, nil,
 			exit.Refuse("%s has its dependents in another cluster, and only its operator can connect there", target)
 	}
-	p := component.Preview[*otherComponent]{
+	p := preview.Preview[*otherComponent]{
 		Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler,
 		Options: component.Options{FormerFinalizers: status.Finalizers},
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/operator"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
@@ -98,7 +98,7 @@ func ofCluster(ctx context.Context, gate egress.Gate, target cluster.Target, a A
 		return Result{}, err
 	}
 	result := Result{Target: target, Component: obj, Deletion: a.Deletion}
-	return preview(ctx, gate, result, rendered{inputs: a.Inputs})
+	return complete(ctx, gate, result, rendered{inputs: a.Inputs})
 }
 
 // Applied returns the forecast for the component that fairlead apply would write for a change. The forecast takes over
@@ -112,7 +112,7 @@ func Applied(ctx context.Context, gate egress.Gate, target cluster.Target, chang
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{
+	return complete(ctx, gate, Result{Target: target, Component: obj}, rendered{
 		contents: contentsOf(sources), archive: change.Archive, inputs: change.Inputs, place: change.Place, adoptUnowned: true,
 	})
 }
@@ -127,7 +127,7 @@ func Manifest(ctx context.Context, gate egress.Gate, target cluster.Target, chan
 	if err != nil {
 		return Result{}, err
 	}
-	return preview(ctx, gate, Result{Target: target, Component: obj}, rendered{inputs: change.Inputs})
+	return complete(ctx, gate, Result{Target: target, Component: obj}, rendered{inputs: change.Inputs})
 }
 
 // CheckReadyMade returns an error if the component is not of the ready-made operator.
@@ -167,17 +167,17 @@ func placesOf(typed *v1alpha1.Component) *render.Places {
 // open returns the preview of a component with the rights that gate grants.
 func open(
 	ctx context.Context, gate egress.Gate, typed *v1alpha1.Component, use egress.Use, from rendered,
-) (component.Preview[*v1alpha1.Component], error) {
+) (preview.Preview[*v1alpha1.Component], error) {
 	if from.places == nil {
 		from.places = placesOf(typed)
 	}
 	inputs, err := operator.GivenInputs(typed, from.inputs)
 	if err != nil {
-		return component.Preview[*v1alpha1.Component]{}, exit.BadUsage("--input: %w", err)
+		return preview.Preview[*v1alpha1.Component]{}, exit.BadUsage("--input: %w", err)
 	}
 	access, err := gate.Open(ctx, typed, use)
 	if err != nil {
-		return component.Preview[*v1alpha1.Component]{}, err
+		return preview.Preview[*v1alpha1.Component]{}, err
 	}
 	p, err := operator.Preview(gate.Cluster.Config(), operator.PreviewOptions{
 		Contents: from.contents, Inputs: inputs, User: access.User, CallFunctions: access.CallFunctions,
@@ -189,8 +189,8 @@ func open(
 	return p, err
 }
 
-// preview completes a result.
-func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Result, error) {
+// complete adds the forecast to a result.
+func complete(ctx context.Context, gate egress.Gate, r Result, from rendered) (Result, error) {
 	typed := &v1alpha1.Component{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Component.Object, typed); err != nil {
 		return Result{}, err
@@ -225,7 +225,7 @@ func preview(ctx context.Context, gate egress.Gate, r Result, from rendered) (Re
 // permissible returns the take-overs that entries in spec.adopt would permit, of the objects with an ownership conflict in
 // a forecast. Without such objects, or if it cannot be found out, it returns nothing.
 func permissible(
-	ctx context.Context, p component.Preview[*v1alpha1.Component], typed *v1alpha1.Component, forecast result.Forecast,
+	ctx context.Context, p preview.Preview[*v1alpha1.Component], typed *v1alpha1.Component, forecast result.Forecast,
 ) []result.Step {
 	conflicts := map[string]bool{}
 	for _, w := range forecast.Waiting {
@@ -272,7 +272,7 @@ func (r Result) Unreadable() error {
 
 // explainRefusal converts an error of a preview into an error with an exit code, which depends on the reason.
 func explainRefusal(target cluster.Target, err error, fromFolder bool) error {
-	var refused *component.RefusedError
+	var refused *preview.RefusedError
 	if !errors.As(err, &refused) {
 		return err
 	}

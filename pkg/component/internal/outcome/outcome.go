@@ -78,6 +78,27 @@ type (
 	DroppedField = result.DroppedField
 )
 
+// Result returns the part of the outcome that authors and callers of an Engine see.
+func (o Outcome) Result() result.Outcome {
+	return result.Outcome{
+		Inventory:       o.Inventory,
+		Observed:        o.Observed,
+		LeftOut:         o.LeftOut,
+		Applied:         o.Applied,
+		Ready:           o.Ready,
+		Desired:         o.Desired,
+		Observing:       o.Observing,
+		Waiting:         o.Waiting,
+		RepairConflicts: o.RepairConflicts,
+		Blocked:         o.Blocked,
+		Unwatched:       o.Unwatched,
+		Phase:           o.Phase,
+		Skipped:         o.Skipped,
+		NextDue:         o.NextDue,
+		Changes:         o.Changes,
+	}
+}
+
 // Done reports whether there is nothing left to do and nothing to wait for.
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 

@@ -1,4 +1,4 @@
-package component_test
+package engine_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -49,18 +49,18 @@ func userAgentOf(t *testing.T, config *rest.Config) string {
 	})
 	config.Host = server.URL
 	const name = "shops.test.fairlead.io"
-	engine, err := component.NewEngine(ctx, name, config, component.EngineOptions{})
+	applier, err := engine.New(ctx, name, config, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass := component.Pass{
+	pass := engine.Pass{
 		Owner:     manifests.Owner{Cluster: "c", Reconciler: name, Kind: "Shop", Namespace: "shop", Name: "shop"},
 		Inventory: []metav1alpha1.InventoryEntry{{Kind: "ConfigMap", Version: "v1", Namespace: "shop", Name: "settings"}},
 		Wake:      func() {},
 		Now:       time.Now(),
 	}
 	// The error of the pass is ignored, because the server responds to every request with an error.
-	go func() { _, _ = engine.Apply(ctx, pass) }()
+	go func() { _, _ = applier.Apply(ctx, pass) }()
 	select {
 	case agent := <-agents:
 		return agent

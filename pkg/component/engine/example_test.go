@@ -1,4 +1,4 @@
-package component_test
+package engine_test
 
 import (
 	"context"
@@ -9,22 +9,23 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // This example uses an Engine in a custom controller. The controller persists the inventory, and calls Apply again
 // whenever the engine calls Wake.
-func ExampleNewEngine() {
+func ExampleNew() {
 	apply := func(ctx context.Context, config *rest.Config, owner manifests.Owner, desired []manifests.Object,
 		load func() []metav1alpha1.InventoryEntry, save func(context.Context, []metav1alpha1.InventoryEntry) error, wake func(),
 	) error {
-		engine, err := component.NewEngine(ctx, owner.Reconciler, config, component.EngineOptions{
+		applier, err := engine.New(ctx, owner.Reconciler, config, engine.Options{
 			Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
 		})
 		if err != nil {
 			return err
 		}
-		outcome, err := engine.Apply(ctx, component.Pass{
+		outcome, err := applier.Apply(ctx, engine.Pass{
 			Owner: owner, Desired: desired, Revision: 1,
 			Inventory: load(), Record: save, Wake: wake, Now: time.Now(),
 		})

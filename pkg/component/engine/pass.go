@@ -1,14 +1,13 @@
-package component
+package engine
 
 import (
 	"context"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -38,8 +37,8 @@ type Pass struct {
 	RepairNonce string
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.
-	Policies Policies
-	// Adopt are the existing objects that may be taken over; see AdoptHolder. A rule without a namespace means an object
+	Policies component.Policies
+	// Adopt are the existing objects that may be taken over; see component.AdoptHolder. A rule without a namespace means an object
 	// in the namespace of Owner.
 	Adopt []metav1alpha1.AdoptRule
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
@@ -77,33 +76,5 @@ func (p Pass) request() applier.Request {
 		AcceptUnknown: p.AcceptUnknown,
 		Inventory:     p.Inventory,
 		Record:        p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
-	}
-}
-
-// The types of package result that hooks and callers of an Engine meet.
-type (
-	Outcome = result.Outcome
-	Waiting = result.Waiting
-	Change  = result.Change
-)
-
-// publicOutcome converts an outcome to the public type.
-func publicOutcome(o outcome.Outcome) Outcome {
-	return Outcome{
-		Inventory:       o.Inventory,
-		Observed:        o.Observed,
-		LeftOut:         o.LeftOut,
-		Applied:         o.Applied,
-		Ready:           o.Ready,
-		Desired:         o.Desired,
-		Observing:       o.Observing,
-		Waiting:         o.Waiting,
-		RepairConflicts: o.RepairConflicts,
-		Blocked:         o.Blocked,
-		Unwatched:       o.Unwatched,
-		Phase:           o.Phase,
-		Skipped:         o.Skipped,
-		NextDue:         o.NextDue,
-		Changes:         o.Changes,
 	}
 }
