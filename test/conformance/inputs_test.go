@@ -187,6 +187,16 @@ var _ = Describe("Inputs of a component:", func() {
 		}, func(ctx context.Context, g *gadget.Gadget) {
 			changeManifests(ctx, g, configMap("kept", "x"))
 		}, "True InvalidManifests"),
+		Entry("its new target namespace is refused", copyReferences, func(ctx context.Context, g *gadget.Gadget) {
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.TargetNamespace = "default" })
+		}, func(ctx context.Context, g *gadget.Gadget) {
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.TargetNamespace = "" })
+		}, "True InvalidSpec: target "),
+		Entry("its new spec is refused by its author", copyReferences, func(ctx context.Context, g *gadget.Gadget) {
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = map[string]string{gadget.Refused: "no such size"} })
+		}, func(ctx context.Context, g *gadget.Gadget) {
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
+		}, "True InvalidSpec: no such size"),
 	)
 
 	DescribeTable("a component whose renderings change their own input: renderings get rare, and dependents are repaired",

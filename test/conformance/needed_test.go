@@ -168,6 +168,37 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		})
 	}
 
+	It("the class of a kept claim, which Kubernetes protects, is released with the claim, as the preview says", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		class := "apiVersion: storage.k8s.io/v1\nkind: VolumeAttributesClass\nmetadata: {name: " + namespace + "}\ndriverName: example.com\nparameters: {iops: \"1\"}"
+		g := newGadget(ctx, namespace, "app", together(class, claim(", volumeAttributesClassName: "+namespace, "")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("PVC is not Bound"))
+		Expect(mustGet(ctx, "storage.k8s.io/v1", "VolumeAttributesClass", "", namespace).GetFinalizers()).To(ContainElement("kubernetes.io/vac-protection"))
+		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(effectsOf(forecast)).To(Equal(map[string]result.Effect{
+			"VolumeAttributesClass " + namespace: result.EffectRelease, "PersistentVolumeClaim data": result.EffectRelease,
+		}))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		left := mustGet(ctx, "storage.k8s.io/v1", "VolumeAttributesClass", "", namespace)
+		Expect(left.GetDeletionTimestamp()).To(BeNil())
+		Expect(left.GetLabels()).NotTo(HaveKey(operatorName + "/owner-id"))
+		remove(ctx, left)
+	})
+
+	It("a claim that is used by the pods of a kept workload is released with the workload", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		web := deployment("web", operatorName+"/delete-policy: orphan")
+		g := newGadget(ctx, namespace, "app", together(claim("", operatorName+"/delete-policy: delete"),
+			web+"\n      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("PVC is not Bound"))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
+		Expect(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").GetDeletionTimestamp()).To(BeNil())
+	})
+
 	It("the volume is deleted with a claim that is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(volume(namespace, ", claimRef: {namespace: "+namespace+", name: data}"),

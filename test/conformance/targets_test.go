@@ -102,6 +102,26 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 		return inNamespace(events.UserAgent("operator/"), namespace)
 	}
 
+	It("the volume of a kept claim in another cluster is released with the claim", func(ctx SpecContext) {
+		keep(ctx, "far", deployer(ctx, namespace))
+		g := newGadget(ctx, namespace, "app", fmt.Sprintf(`apiVersion: v1
+kind: PersistentVolume
+metadata: {name: %[1]s}
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /tmp/none}, storageClassName: "", claimRef: {namespace: %[1]s, name: data}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: %[1]s}`, namespace), inCluster("far"))
+		volume := &corev1.PersistentVolume{}
+		Eventually(ctx, func() error { return there.Get(ctx, client.ObjectKey{Name: namespace}, volume) }).Should(Succeed())
+		Eventually(ctx, func() int32 { return current(ctx, g).Status.Dependents.Total }).Should(Equal(int32(2)))
+		remove(ctx, g)
+		expectGone(ctx, g)
+		Expect(there.Get(ctx, client.ObjectKey{Name: namespace}, volume)).To(Succeed())
+		Expect(volume.DeletionTimestamp).To(BeNil())
+	})
+
 	It("dependents in another cluster are created, repaired, and deleted with the component", func(ctx SpecContext) {
 		keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), inCluster("far"))

@@ -1,6 +1,7 @@
 package gadget
 
 import (
+	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,6 +86,17 @@ func (g *Gadget) GetParameters() (map[string]any, error) {
 		parameters[name] = value
 	}
 	return parameters, nil
+}
+
+// Refused is the parameter whose text Validate returns as an error.
+const Refused = "refused"
+
+// Validate returns an error if the parameter Refused is set.
+func (g *Gadget) Validate() error {
+	if text := g.Spec.Parameters[Refused]; text != "" {
+		return errors.New(text)
+	}
+	return nil
 }
 
 // GetStatus returns the status.

@@ -19,7 +19,8 @@ import (
 func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (facts plan.Facts, ok bool) {
 	defer a.options.Monitor.Time(metrics.StepObserve)()
 	ownerID, inventory := r.Owner.ID(), plan.NewInventory(r.Inventory)
-	needs := needsOf(client, r, inventory)
+	defaults := planPolicies(r.Policies.Or(a.options.Policies))
+	needs := needsOf(client, r, inventory, defaults.Delete)
 	needs.Apply(inventory)
 	var additional []manifests.ManagedType
 	if r.deleting && len(inventory) > 0 {
@@ -36,7 +37,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	facts = plan.Facts{
 		Owner: ownerID, Component: r.Owner.Component(), RemoteTarget: client.RemoteTarget, Managed: r.Managed,
 		Adoptions: r.Adoptions, Needs: needs,
-		PreviousManagers: a.options.PreviousManagers, Defaults: planPolicies(r.Policies.Or(a.options.Policies)),
+		PreviousManagers: a.options.PreviousManagers, Defaults: defaults,
 		PreDelete: r.PreDelete, PostDelete: r.PostDelete, Phases: r.Phases, Desired: r.Desired, Excluded: r.Excluded,
 		LeftOut:  r.LeftOut,
 		Revision: r.Revision, Rendition: r.Rendition, Trigger: r.Trigger, Now: r.Now, Started: client.Started,
@@ -60,13 +61,16 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	return facts, true
 }
 
-// needsOf returns what a component needs in the cluster of its dependents. It needs nothing in another cluster.
-func needsOf(client *target.Client, r Request, inventory plan.Inventory) plan.Needs {
+// needsOf returns what a component needs in the cluster of its dependents. In another cluster it needs only what objects
+// use that are kept. fallback is the delete policy of dependents whose manifests set none.
+func needsOf(
+	client *target.Client, r Request, inventory plan.Inventory, fallback metav1alpha1.DeletePolicy,
+) plan.Needs {
 	if client.RemoteTarget {
-		return r.Needs
+		return plan.NewNeeds(r.Needs, plan.Self{Delete: fallback}, nil, r.Desired)
 	}
 	self := plan.Self{
-		Kind: r.Owner.Component().GroupKind(), User: client.User, Operator: plan.Operator(client.Operator),
+		Kind: r.Owner.Component().GroupKind(), User: client.User, Operator: plan.Operator(client.Operator), Delete: fallback,
 	}
 	return plan.NewNeeds(r.Needs, self, inventory, r.Desired)
 }

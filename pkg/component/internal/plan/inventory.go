@@ -91,7 +91,7 @@ var permanent = []string{metav1.NamespaceDefault, metav1.NamespaceSystem, metav1
 
 // IsClaim reports whether an object is a PersistentVolumeClaim. The deletion of a claim may delete data.
 func IsClaim(key manifests.Key) bool {
-	return key.GroupKind() == schema.GroupKind{Kind: "PersistentVolumeClaim"}
+	return key.GroupKind() == claimKind
 }
 
 // RecordedDeletePolicy returns the delete policy to record for an object: own, the policy in its manifest, or fallback

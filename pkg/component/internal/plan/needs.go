@@ -20,16 +20,18 @@ type Needs map[manifests.Key]metav1alpha1.DeletePolicy
 // The API groups and kinds of rights.
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// Self says what a component is: its type, the user as whom it acts, empty for the operator itself, and its operator.
+// Self says what a component is: its type, the user as whom it acts, empty for the operator itself, its operator, and the
+// delete policy of its dependents whose manifests set none.
 type Self struct {
 	Kind     schema.GroupKind
 	User     string
 	Operator Operator
+	Delete   metav1alpha1.DeletePolicy
 }
 
 // NewNeeds returns what a component needs: the objects in own, definitions of its own type, what its operator runs on,
 // and, among the desired objects, the bindings and roles that give rights to the operator or to the user as whom the
-// component acts, and volumes of claims that are kept.
+// component acts, and what objects use that are kept.
 func NewNeeds(own Needs, self Self, inventory Inventory, desired []manifests.Object) Needs {
 	needs := self.Operator.needs()
 	maps.Copy(needs, own)
@@ -47,8 +49,8 @@ func NewNeeds(own Needs, self Self, inventory Inventory, desired []manifests.Obj
 			needs[o.Key], needs[role] = metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphan
 		}
 	}
-	for _, volume := range keptVolumes(desired) {
-		needs[volume] = metav1alpha1.DeleteOrphan
+	for _, used := range inUse(desired, self.Delete) {
+		needs[used] = metav1alpha1.DeleteOrphan
 	}
 	return needs
 }

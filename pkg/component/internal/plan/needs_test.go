@@ -36,6 +36,15 @@ func TestWhatAComponentNeedsItself(t *testing.T) {
 		o.Settings.DeletePolicy = policy
 		return o
 	}
+	kept := func(o manifests.Object) manifests.Object {
+		o.Settings.DeletePolicy = metav1alpha1.DeleteOrphan
+		return o
+	}
+	class := rendered(t, "storage.k8s.io", "VolumeAttributesClass", "", "gold", "{}")
+	stateful := func(whenDeleted string) manifests.Object {
+		return rendered(t, "apps", "StatefulSet", "shop", "db", "spec: {persistentVolumeClaimRetentionPolicy: {whenDeleted: "+whenDeleted+
+			"}, volumeClaimTemplates: [{spec: {}}, {spec: {volumeAttributesClassName: gold}}]}")
+	}
 	definition := rendered(t, CustomResourceDefinition.Group, CustomResourceDefinition.Kind, "", "shops.example.com", "{}")
 	definition.Types = []manifests.ManagedType{{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Shop"}}}
 	others := definition
@@ -59,6 +68,36 @@ func TestWhatAComponentNeedsItself(t *testing.T) {
 		{"the volume of a claim that is kept", []manifests.Object{volume("{}"), claim("")}, []string{"PersistentVolume v"}},
 		{"no volume of a claim that is deleted", []manifests.Object{volume("{claimRef: {namespace: shop, name: data}}"), claim(metav1alpha1.DeleteDelete)}, nil},
 		{"no volume without a claim", []manifests.Object{volume("{}")}, nil},
+		{"the content of a snapshot that is kept", []manifests.Object{
+			kept(rendered(t, "snapshot.storage.k8s.io", "VolumeSnapshot", "shop", "s", "spec: {source: {volumeSnapshotContentName: c}}")),
+			rendered(t, "snapshot.storage.k8s.io", "VolumeSnapshotContent", "", "c", "{}"),
+		}, []string{"VolumeSnapshotContent.snapshot.storage.k8s.io c"}},
+		{"no content of a snapshot that is deleted", []manifests.Object{
+			rendered(t, "snapshot.storage.k8s.io", "VolumeSnapshot", "shop", "s", "spec: {source: {volumeSnapshotContentName: c}}"),
+			rendered(t, "snapshot.storage.k8s.io", "VolumeSnapshotContent", "", "c", "spec: {volumeSnapshotRef: {namespace: shop, name: s}}"),
+		}, nil},
+		{"the content of a snapshot that is not in the set", []manifests.Object{
+			rendered(t, "snapshot.storage.k8s.io", "VolumeSnapshotContent", "", "c", "spec: {volumeSnapshotRef: {namespace: shop, name: s}}"),
+		}, []string{"VolumeSnapshotContent.snapshot.storage.k8s.io c"}},
+		{"the class of a Gateway that is kept", []manifests.Object{
+			kept(rendered(t, "gateway.networking.k8s.io", "Gateway", "shop", "g", "spec: {gatewayClassName: c}")),
+			rendered(t, "gateway.networking.k8s.io", "GatewayClass", "", "c", "{}"),
+			rendered(t, "gateway.networking.k8s.io", "GatewayClass", "", "other", "{}"),
+		}, []string{"GatewayClass.gateway.networking.k8s.io c"}},
+		{"the claims of a workload that is kept, their volume, and its class", []manifests.Object{
+			kept(rendered(t, "apps", "Deployment", "shop", "web", "spec: {template: {spec: {"+
+				"volumes: [{name: a, emptyDir: {}}, {name: b, persistentVolumeClaim: {claimName: data}}], resourceClaims: [{resourceClaimName: gpu}]}}}")),
+			rendered(t, "resource.k8s.io", "ResourceClaim", "shop", "gpu", "{}"),
+			claim(metav1alpha1.DeleteDelete), volume("{volumeAttributesClassName: gold}"), class,
+		}, []string{
+			"PersistentVolume v", "PersistentVolumeClaim shop/data", "ResourceClaim.resource.k8s.io shop/gpu", "VolumeAttributesClass.storage.k8s.io gold",
+		}},
+		{"no claim of a Job that is kept", []manifests.Object{
+			kept(rendered(t, "batch", "Job", "shop", "load", "spec: {template: {spec: {volumes: [{name: b, persistentVolumeClaim: {claimName: data}}]}}}")),
+			claim(metav1alpha1.DeleteDelete),
+		}, nil},
+		{"the class of the claims that a StatefulSet leaves", []manifests.Object{stateful("Retain"), class}, []string{"VolumeAttributesClass.storage.k8s.io gold"}},
+		{"no class of claims that are deleted with their StatefulSet", []manifests.Object{stateful("Delete"), class}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			self := Self{

@@ -46,7 +46,7 @@ const (
 	ReasonClaimOrphaned  Reason = "a claim is deleted only if its delete policy is delete"
 	ReasonOrphaned       Reason = "its delete policy orphans it"
 	ReasonNeeded         Reason = "the component needs it itself"
-	ReasonVolumeKept     Reason = "a claim that is kept needs it"
+	ReasonInUse          Reason = "an object that is kept uses it"
 	ReasonNotDeletable   Reason = "its kind cannot delete it"
 	ReasonPermanent      Reason = "Kubernetes never deletes this namespace"
 	ReasonTryDelete      Reason = "the deletion of a definition is tried before a guard is set up"

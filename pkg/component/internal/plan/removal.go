@@ -156,8 +156,8 @@ func deleteOrphaned(r removal) (decision, bool) {
 func deleteOrphan(r removal) (decision, bool) {
 	reason := ReasonOrphaned
 	switch {
-	case r.needed && isVolume(r.key):
-		reason = ReasonVolumeKept
+	case r.needed && isHeld(r.key):
+		reason = ReasonInUse
 	case r.needed:
 		reason = ReasonNeeded
 	case IsClaim(r.key):
