@@ -51,8 +51,12 @@ func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 					// A kubeconfig that was read before the error is still checked.
 					want = applySteps[:i+2]
 				}
-				if name == "fails" && (step == "declare" || step == "inputs") {
-					want = append(slices.Clone(want), "load") // The recorded dependents are repaired or counted.
+				// The recorded dependents are repaired or counted.
+				switch {
+				case name == "fails" && step == "validate":
+					want = []string{"validate", "owner", "target", "check the kubeconfig", "load"}
+				case name == "fails" && (step == "declare" || step == "inputs"):
+					want = append(slices.Clone(want), "load")
 				}
 				w.expect(want...)
 				waits := slices.Contains([]string{"owner", "target", "declare", "inputs", "render"}, step)

@@ -44,7 +44,7 @@ type Pass struct {
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
-		return outcome.Outcome{}, err
+		return p.invalid(ctx, c, err)
 	}
 	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
 	w, err := p.acquire(ctx, c)
@@ -60,8 +60,11 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, err
 	}
 	// 5. Refuse a change of the target cluster or namespace while there are dependents in the former target.
-	if err := checkPlacement(c.GetStatus(), w); err != nil {
+	if err := w.target.CheckCluster(c.GetStatus(), len(w.recorded.Entries)); err != nil {
 		return outcome.Outcome{}, err
+	}
+	if err := checkPlacement(c.GetStatus(), w); err != nil {
+		return p.repairOnly(ctx, c, w, err)
 	}
 	if len(w.recorded.Entries) > 0 {
 		if err := p.Inventory.ProtectKubeconfig(ctx, c, w.owner); err != nil {

@@ -28,6 +28,22 @@ func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (o
 	return p.repairOnly(ctx, c, w, cause)
 }
 
+// invalid ends a pass over a component whose spec is invalid. The dependents are those of the last rendering, if they are
+// in the cluster that the spec names.
+func (p *Pass) invalid(ctx context.Context, c *Component, cause error) (outcome.Outcome, error) {
+	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) {
+		return outcome.Outcome{}, cause
+	}
+	w, err := p.acquire(ctx, c)
+	if errors.Is(err, passerror.ErrObserving) {
+		return pending(err)
+	}
+	if err != nil || w.target.CheckCluster(c.GetStatus(), 1) != nil {
+		return outcome.Outcome{}, cause
+	}
+	return p.unread(ctx, c, w, cause)
+}
+
 // repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
 // rendering in memory, the dependents are repaired as it says. Otherwise they are only counted, and the error says that
 // their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their numbers
