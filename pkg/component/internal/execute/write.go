@@ -15,6 +15,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -207,8 +208,12 @@ func (w *writer) applyVersion(
 		})
 	case err != nil:
 	case !w.dryRun && isNullInstead(a.Object.Body.Object, obj.Object),
+		!w.dryRun && !builtintypes.IsBuiltIn(a.Key.Group) && lacksEmptyList(a.Object.Body.Object, obj.Object),
 		(a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
 		obj, err = w.applyAgain(ctx, resource, a, preconditions)
+	}
+	if err == nil {
+		obj, err = w.withoutDefaults(ctx, resource, a, obj)
 	}
 	if err != nil {
 		return nil, err
