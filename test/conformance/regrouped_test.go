@@ -6,6 +6,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 var _ = Describe("An object that the API server serves in two groups:", func() {
@@ -49,5 +51,28 @@ var _ = Describe("An object that the API server serves in two groups:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(team()).To(ContainSubstring("not found"))
+	})
+
+	It("is refused when the manifests contain it in both groups, and the message names both", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		runOperator(operator, operatorOptions{})
+		const common = "metadata: {name: started}\nreason: Started\naction: Start\ntype: Normal\neventTime: 2026-01-02T03:04:05.000000Z\nreportingInstance: a\n"
+		object := "{kind: Namespace, name: " + namespace + ", namespace: " + namespace + ", apiVersion: v1}\n"
+		core := "apiVersion: v1\nkind: Event\n" + common + "involvedObject: " + object + "reportingComponent: example.com/a\nmessage: it runs\n"
+		events := "apiVersion: events.k8s.io/v1\nkind: Event\n" + common + "regarding: " + object + "reportingController: example.com/a\nnote: it runs\n"
+		g := newGadget(ctx, namespace, "app", together(core, events), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
+			HavePrefix("True DependentFailed"), ContainSubstring("Event.events.k8s.io "+namespace+"/started (it is the same object as Event "+namespace+"/started"),
+			ContainSubstring("leave one of them out")))
+		settle(ctx, operator)
+		mark := markAudit(ctx)
+		requestPass(ctx, g, operator)
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("events").Writes()).To(BeEmpty())
+
+		changeManifests(ctx, g, events)
+		expectReady(ctx, g)
+		Expect(current(ctx, g).Status.Dependents.Total).To(Equal(int32(1)))
+		remove(ctx, g)
+		expectGone(ctx, g)
 	})
 })

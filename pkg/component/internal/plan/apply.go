@@ -15,6 +15,7 @@ import (
 // applyGraph. When everything is ready, the recorded objects that are no longer desired are removed. Objects with the
 // prune policy at-once are removed earlier.
 func ForApply(f Facts) Plan {
+	f = refuseSameObjects(f)
 	p := newPlan(f)
 	p.Held = f.Hold
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,4 +35,42 @@ func (p *Plan) dropRegrouped(f Facts, removals []metav1alpha1.InventoryEntry) []
 		}
 		return true
 	})
+}
+
+// refuseSameObjects returns the facts with a failure for each desired object that is another desired object, too: the API
+// server serves it in two groups. Each of the two manifests would undo the other one.
+func refuseSameObjects(f Facts) Facts {
+	groups, several := map[string]string{}, false
+	for i := range f.Desired {
+		key := f.Desired[i].Key
+		group, known := groups[key.Kind]
+		several = several || known && group != key.Group
+		groups[key.Kind] = key.Group
+	}
+	if !several {
+		return f
+	}
+	first, refused := map[types.UID]manifests.Key{}, maps.Clone(f.Refused)
+	for i := range f.Desired {
+		key := f.Desired[i].Key
+		live := f.LiveOf(key)
+		if live.Presence != Present || live.UID == "" || key.IsExternal() {
+			continue
+		}
+		other, found := first[live.UID]
+		if !found {
+			first[live.UID] = key
+		}
+		if !found || other == key {
+			continue
+		}
+		if refused == nil {
+			refused = map[manifests.Key]Failure{}
+		}
+		refused[key] = Failure{Class: Terminal, Reason: WaitInvalid, Message: fmt.Sprintf(
+			"it is the same object as %s, which the API server serves in two groups, and the manifests contain both; "+
+				"leave one of them out", other)}
+	}
+	f.Refused = refused
+	return f
 }
