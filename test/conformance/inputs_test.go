@@ -246,6 +246,33 @@ var _ = Describe("Inputs of a component:", func() {
 		Entry("a related object", func(*gadget.Gadget) {}, true),
 	)
 
+	It("two components that change each other's inputs are rendered less often after some time, and the condition says so", func(ctx SpecContext) {
+		// Each rendering writes a text that depends on what it reads into the object that the other component reads.
+		generate := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
+			text, err := digests.Of([]any{fmt.Sprint(req.References), req.Parameters})
+			return []client.Object{&unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": req.Name}, "data": map[string]any{"text": text},
+			}}}, err
+		})
+		runOperator(operator, operatorOptions{generate: generate})
+		reads := func(name string) func(*gadget.Gadget) {
+			return references(metav1alpha1.Reference{Kind: "ConfigMap", Name: name, Optional: true})
+		}
+		a := newGadget(ctx, namespace, "a", "", servedBy(operator), reads("b"))
+		b := newGadget(ctx, namespace, "b", "", servedBy(operator), reads("a"))
+		Eventually(ctx, func() []string {
+			return []string{condition(current(ctx, a), metav1alpha1.ConditionReady), condition(current(ctx, b), metav1alpha1.ConditionReady)}
+		}).Should(ContainElement(And(HavePrefix("False InputFeedback"), ContainSubstring("the inputs changed 60 times within 1m0s"))))
+		settle(ctx, operator)
+		Expect(current(ctx, a).Status.Revision+current(ctx, b).Status.Revision).To(BeNumerically("<", 130), "revisions of both")
+
+		By("rendering changed specs at once")
+		for _, g := range []*gadget.Gadget{a, b} {
+			change(ctx, g, func(g *gadget.Gadget) { g.Spec.References = nil })
+			expectReady(ctx, g)
+		}
+	})
+
 	It("changes of a component's inputs have no effect while the component is suspended", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))

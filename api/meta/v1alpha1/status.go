@@ -117,7 +117,7 @@ const (
 	// ReasonHookFailed: a hook of the operator returned a terminal error.
 	ReasonHookFailed = "HookFailed"
 	// ReasonInputFeedback: an input is a dependent of the component itself, and has changed with each of the last
-	// renderings. The next rendering is delayed, and only repairs are made until then.
+	// renderings, or the inputs change too often. The next rendering is delayed, and only repairs are made until then.
 	ReasonInputFeedback = "InputFeedback"
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"

@@ -37,6 +37,15 @@ func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string
 	return digest, own, err
 }
 
+// WithoutEvents returns the digest of the inputs without the values of event sources.
+func (in Inputs) WithoutEvents() (digest string, err error) {
+	if len(in.Events) == 0 {
+		return in.Digest, nil
+	}
+	in.Events = nil
+	return (&Reader{}).Identify(in)
+}
+
 // key returns the key of the referenced object.
 func (r Reference) key() manifests.Key {
 	return manifests.Key{

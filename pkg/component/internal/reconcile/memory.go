@@ -40,6 +40,8 @@ type Memory struct {
 	externalContents input.ExternalContents
 	// renewals are the renderings of the current inputs because of exports.
 	renewals renewals
+	// bursts are the revisions that changed inputs caused.
+	bursts bursts
 	// causes are those of the dependents that are not ready.
 	causes causes.Memory
 	// conditions are the parameters of the conditions, if a function of the author makes them.

@@ -75,7 +75,11 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	if err != nil {
 		return outcome.Outcome{}, err
 	}
-	if err := loop.hold(c, w.inputs, p.Clock.Now()); err != nil {
+	err = loop.hold(c, w.inputs, p.Clock.Now())
+	if err == nil {
+		err = p.holdBurst(c, w.inputs)
+	}
+	if err != nil {
 		return p.repairOnly(ctx, c, w, err)
 	}
 	// Steps 6 to 8 are repeated while the dependents export values that the rendering asked for and did not get.
