@@ -8,8 +8,8 @@ import (
 
 // addValueFlags adds the flags of Helm for values. It returns their names.
 func addValueFlags(flags *pflag.FlagSet, sources *values.Sources) []string {
-	flags.StringArrayVarP(&sources.Files, "values", "f", nil,
-		"file of values; may be repeated, a later file overrides earlier files; - is stdin")
+	flags.StringSliceVarP(&sources.Files, "values", "f", nil,
+		"files of values, separated by commas; may be repeated, a later file overrides earlier files; - is stdin")
 	assigned := &sources.Assigned
 	flags.StringArrayVar(&assigned.Plain, "set", nil,
 		"values as in helm --set, such as image.tag=v2; they override all files")

@@ -1,7 +1,11 @@
 package values
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
+	"strings"
 
 	"helm.sh/helm/v3/pkg/strvals"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -27,6 +31,25 @@ func (a Assignments) given() bool {
 	return len(a.JSON)+len(a.Plain)+len(a.Text)+len(a.Files)+len(a.Literal) > 0
 }
 
+// otherType matches the message of Helm's parser about an assignment below a value that is neither a map nor a list.
+var otherType = regexp.MustCompile(`^unable to parse key: interface conversion: interface \{\} is (\S+)(?: \{\})?, not (\S+)`)
+
+// typeNames are the names of types in YAML.
+var typeNames = map[string]string{
+	"string": "a text", "bool": "a boolean", "int64": "a number", "float64": "a number",
+	"map[string]interface": "a map", "[]interface": "a list",
+}
+
+// explained returns an error of Helm's parser in the words of YAML.
+func explained(err error) error {
+	found := otherType.FindStringSubmatch(err.Error())
+	if found == nil {
+		return err
+	}
+	return fmt.Errorf("it assigns a part of %s, but a file of values or an earlier assignment makes that %s",
+		cmp.Or(typeNames[found[2]], found[2]), cmp.Or(typeNames[found[1]], found[1]))
+}
+
 // into assigns the values in a map, and returns the result. Whole numbers have type int64, other numbers have type
 // float64. An error has the name of the flag and the number of the assignment among those of this flag.
 func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]any, error) {
@@ -39,7 +62,7 @@ func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]
 		assignments []string
 		parse       func(string, map[string]any) error
 	}{
-		{"--set-json", a.JSON, strvals.ParseJSON},
+		{"--set-json", a.JSON, parseJSON},
 		{"--set", a.Plain, strvals.ParseInto},
 		{"--set-string", a.Text, strvals.ParseIntoString},
 		{"--set-file", a.Files, func(text string, values map[string]any) error {
@@ -49,7 +72,7 @@ func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]
 	} {
 		for i, assignment := range kind.assignments {
 			if err := kind.parse(assignment, values); err != nil {
-				return nil, fmt.Errorf("%s number %d: %w", kind.flag, i+1, err)
+				return nil, fmt.Errorf("%s number %d: %w", kind.flag, i+1, explained(err))
 			}
 		}
 	}
@@ -63,4 +86,17 @@ func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]
 	}
 	decoded := map[string]any{}
 	return decoded, json.Unmarshal(text, &decoded)
+}
+
+// parseJSON assigns values in a map: name=JSON, or one JSON object with all values, as Helm 4 accepts it.
+func parseJSON(assignment string, values map[string]any) error {
+	if !strings.HasPrefix(strings.TrimSpace(assignment), "{") {
+		return strvals.ParseJSON(assignment, values)
+	}
+	object := map[string]any{}
+	if err := json.Unmarshal([]byte(assignment), &object); err != nil {
+		return err
+	}
+	maps.Copy(values, merge(values, object))
+	return nil
 }
