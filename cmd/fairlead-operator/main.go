@@ -27,7 +27,7 @@ const (
 
 func main() {
 	isolate.Main(operator.NewChildGenerator)
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(os.Args[1:], os.Stdout, withoutStderr()))
 }
 
 func run(args []string, stdout, stderr io.Writer) int {
@@ -46,6 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	logger := logging.WithoutBodies(zap.New(zap.UseFlagOptions(&o.zap), zap.WriteTo(stderr)))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
+	redirectLibraries(logger)
 	if err := serve(ctrl.SetupSignalHandler(), o); err != nil {
 		_, _ = fmt.Fprintf(stderr, "fairlead-operator: %v\n", err)
 		return exitFailed
