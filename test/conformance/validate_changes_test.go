@@ -96,7 +96,8 @@ var _ = Describe("Changes that the API server refuses:", func() {
 	It("the range of node ports is not known before the write, because a dry run does not check it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		bad := strings.Replace(service, "VALUE", "{port: 80, nodePort: 80}", 1)
-		Expect(k8s.Create(ctx, objectIn(bad, namespace), client.DryRunAll)).To(Succeed())
+		// The API server cannot allocate addresses at once after its start.
+		Eventually(ctx, func() error { return k8s.Create(ctx, objectIn(bad, namespace), client.DryRunAll) }).Should(Succeed())
 		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), inLaterWave(bad, namespace)))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("nodePort")))
 	})

@@ -66,6 +66,48 @@ var _ = Describe("Validation of changes before the first write:", func() {
 		}
 	}
 
+	It("a retry of a set repeats only the dry runs that were not accepted", func(ctx SpecContext) {
+		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
+		create(ctx, fixedDefinition(group, "a"))
+		Eventually(ctx, func() error {
+			return k8s.Create(ctx, objectIn(typedWidget(group, "probe", "{colour: red}"), namespace), client.DryRunAll)
+		}).Should(Succeed())
+		set := func(text, colour string) string {
+			return together(typedWidget(group, "a", "{colour: red, text: "+text+"}"), typedWidget(group, "b", "{colour: red, text: "+text+"}"),
+				typedWidget(group, "w", "{colour: "+colour+"}"))
+		}
+		runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", set("one", "red"), servedBy(operator), retryLate)
+		expectReady(ctx, g)
+		refused := And(HavePrefix(invalidSet), ContainSubstring("/w ("))
+		asked := func(mark auditMark) []string {
+			var names []string
+			for _, e := range requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") }) {
+				names = append(names, e.Name)
+			}
+			return names
+		}
+		mark := markAudit(ctx)
+		changeManifests(ctx, g, set("other", "blue"))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, refused)
+		settle(ctx, operator)
+		Expect(asked(mark)).To(ConsistOf("a", "b", "w"))
+
+		By("retrying")
+		mark = markAudit(ctx)
+		requestPass(ctx, g, operator)
+		Expect(asked(mark)).To(ConsistOf("w"))
+
+		By("retrying after another client changed an object")
+		mark = markAudit(ctx)
+		patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "a"), `{"spec":{"text":"theirs"}}`)
+		settle(ctx, operator)
+		requestPass(ctx, g, operator)
+		Expect(asked(mark)).To(And(ContainElements("a", "w"), Not(ContainElement("b"))))
+		changeManifests(ctx, g, set("other", "red"))
+		expectReady(ctx, g)
+	})
+
 	It("a rule about the previous version that also judges new objects holds the set, and only objects of such types cost dry runs", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		create(ctx, fixedDefinition(group, "a"))

@@ -134,4 +134,14 @@ var deciding = []mutation{
 		`if c.live.unwatched() {`, `if false {`,
 		"an object of a type that cannot be watched is refused before",
 	},
+	{
+		"a retry repeats the dry runs that were accepted", "applier/accepted.go",
+		`return known && accepted == v.changeOf(a)`, `return false`,
+		"a retry of a set repeats only the dry runs that were not accepted",
+	},
+	{
+		"an accepted change of another live object counts", "applier/accepted.go",
+		`generation: v.live.Of(a.Key).Generation,`, ``,
+		"a retry of a set repeats only the dry runs that were not accepted",
+	},
 }

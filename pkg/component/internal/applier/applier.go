@@ -120,7 +120,7 @@ func (a *Applier) run(
 			}
 			continue
 		}
-		if again, err := validateOnce(ctx, client, r, &facts, decided); again {
+		if again, err := a.validateOnce(ctx, client, r, &facts, decided); again {
 			continue
 		} else if err != nil {
 			return cut(guard, facts, changes), err
@@ -206,6 +206,9 @@ func (a *Applier) end(
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
+	if decided.Applied {
+		a.memory.keepAccepted(facts.Owner, nil)
+	}
 	a.memory.keepNames(facts.Owner, reviewerOf(client, r), facts.Names.Known, decided.Unnamed(facts))
 	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
 	a.keepObserved(client, facts)

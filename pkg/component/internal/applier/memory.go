@@ -50,6 +50,8 @@ type remembered struct {
 	names map[manifests.Key]bool
 	// reviewer is who asked for the reviews.
 	reviewer reviewer
+	// accepted are the changes of a set that is not applied yet.
+	accepted acceptedChanges
 }
 
 // hasGuard reports whether a guard was set up.
@@ -187,6 +189,21 @@ func (m *memory) keepNames(
 	})
 }
 
+// acceptedOf returns the accepted changes of an owner, which must not be modified.
+func (m *memory) acceptedOf(ownerID string) acceptedChanges {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.owners[ownerID].accepted
+}
+
+// keepAccepted replaces the accepted changes of an owner.
+func (m *memory) keepAccepted(ownerID string, accepted acceptedChanges) {
+	if len(accepted) == 0 {
+		accepted = nil
+	}
+	m.change(ownerID, func(own *remembered) { own.accepted = accepted })
+}
+
 func (m *memory) change(ownerID string, by func(*remembered)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,7 +214,8 @@ func (m *memory) change(ownerID string, by func(*remembered)) {
 
 // put stores the memory of an owner. The caller must hold the lock.
 func (m *memory) put(ownerID string, own remembered) {
-	if own.guard == nil && own.repairs == nil && own.read == nil && own.names == nil && own.passes == 0 {
+	if own.guard == nil && own.repairs == nil && own.read == nil && own.names == nil && own.accepted == nil &&
+		own.passes == 0 {
 		delete(m.owners, ownerID)
 		return
 	}
@@ -215,7 +233,7 @@ func (m *memory) forget(ownerID string) {
 		m.left = append(m.left, unusedGuard{ownerID: ownerID, name: own.guard.Name, client: own.client})
 	}
 	own.guard, own.client, own.nonce, own.repairs, own.read = nil, nil, "", nil, nil
-	own.names, own.reviewer = nil, reviewer{}
+	own.names, own.reviewer, own.accepted = nil, reviewer{}, nil
 	m.put(ownerID, own)
 	left := len(m.left) > 0
 	m.mu.Unlock()

@@ -39,6 +39,8 @@ type Validation struct {
 	Refused map[manifests.Key]plan.Failure
 	// Dropped are the fields that the API server drops without an error, because the types do not have them.
 	Dropped []outcome.DroppedField
+	// accepted are the changes that the API server accepts, as dry runs have shown.
+	accepted acceptedChanges
 }
 
 // Validate returns the failures of those manifests that the API server would refuse, among the writes of a plan that
@@ -49,18 +51,25 @@ type Validation struct {
 // A set without faults costs one request for each group and version that is not cached, and one dry run for each object
 // whose type has rules about changes; see transition. The error is that of budget.Reserve, or that of ctx.
 func Validate(
-	ctx context.Context, client *target.Client, owner manifests.Owner, facts plan.Facts, writes []plan.Action,
+	ctx context.Context, client *target.Client, facts plan.Facts, writes []plan.Action,
+) (Validation, error) {
+	return revalidate(ctx, client, facts, writes, nil)
+}
+
+// revalidate is Validate without the dry runs of changes that were accepted before.
+func revalidate(
+	ctx context.Context, client *target.Client, facts plan.Facts, writes []plan.Action, accepted acceptedChanges,
 ) (Validation, error) {
 	v := validation{
 		client: client, inventory: facts.Inventory, defined: definitions(writes), mutates: validate.Mutates(facts.Desired),
-		unbound: facts.Unbound,
+		unbound: facts.Unbound, live: facts.Live, accepted: accepted,
 	}
 	defer v.values.release()
 	if err := v.readTypes(ctx, writes); err != nil {
 		return Validation{}, err
 	}
 	var suspects, changes []suspect
-	var found Validation
+	found := Validation{accepted: acceptedChanges{}}
 	refused := map[manifests.Key]plan.Failure{}
 	for _, a := range byKind(writes) {
 		faults, dropped, err := v.check(ctx, a)
@@ -70,6 +79,8 @@ func Validate(
 		switch {
 		case err != nil:
 			return Validation{}, err
+		case len(faults) == 0 && v.isAccepted(a):
+			found.accepted[a.Key] = accepted[a.Key]
 		case len(faults) == 0:
 			changes = append(changes, v.transition(a)...)
 		case slices.ContainsFunc(faults, func(f validate.Fault) bool { return f.Certain }):
@@ -81,11 +92,13 @@ func Validate(
 		}
 	}
 	suspects = append(suspects, changes...)
-	v.ask(ctx, client.Home(owner), suspects)
-	for _, s := range suspects {
+	v.ask(ctx, client.Home(manifests.Owner{Namespace: facts.Component.Namespace}), suspects)
+	for i, s := range suspects {
 		switch {
 		case s.confirmed != nil:
 			refused[s.action.Key] = *s.confirmed
+		case s.accepted && i >= len(suspects)-len(changes):
+			found.accepted[s.action.Key] = v.changeOf(s.action)
 		case slices.ContainsFunc(s.faults, func(f validate.Fault) bool { return f.OfSchema }):
 			client.Discovery.ForgetType(s.action.Object.GroupVersionKind())
 		}
@@ -100,13 +113,16 @@ func Validate(
 // An existing object without our label is among the writes once it was read; see plan.Plan.Unread. If only the conflict
 // of its create shows that an object exists, it was checked as a create. So is an object of a later wave that no watch
 // shows, and it is checked again when it was read.
-func validateOnce(
+func (a *Applier) validateOnce(
 	ctx context.Context, client *target.Client, r Request, facts *plan.Facts, decided plan.Plan,
 ) (again bool, err error) {
 	if !facts.Validate || !decided.Writes() {
 		return false, nil
 	}
-	found, err := Validate(ctx, client, r.Owner, *facts, decided.Unapplied)
+	found, err := revalidate(ctx, client, *facts, decided.Unapplied, a.memory.acceptedOf(facts.Owner))
+	if err == nil {
+		a.memory.keepAccepted(facts.Owner, found.accepted)
+	}
 	facts.Refused = found.Refused
 	for _, w := range decided.Waiting {
 		if w.Failure != nil && w.Reason == plan.WaitNotListable && err == nil {
@@ -133,6 +149,9 @@ type validation struct {
 	values  kindValues
 	// unbound are the objects that wait for the values of their holes.
 	unbound map[manifests.Key]plan.Unbound
+	// live is the state of the objects. accepted are the changes that were accepted before.
+	live     plan.Snapshot
+	accepted acceptedChanges
 }
 
 // waits reports whether the object of a write waits for the values of its holes.
@@ -166,11 +185,13 @@ type setVersion struct {
 	unserved bool
 }
 
-// suspect is a write whose manifest has faults. confirmed is set if the API server refuses it.
+// suspect is a write whose manifest has faults. confirmed is set if the API server refuses it, and accepted if it
+// accepts it. Both are empty if its answer says nothing about the manifest.
 type suspect struct {
 	action    plan.Action
 	faults    []validate.Fault
 	confirmed *plan.Failure
+	accepted  bool
 	// partial is set if the dry run lacks the fields with holes, so that only a refusal that names the field of a fault
 	// counts.
 	partial bool
@@ -290,7 +311,9 @@ func (v *validation) ask(ctx context.Context, home string, suspects []suspect) {
 	for i := range suspects {
 		s := &suspects[i]
 		asking.Go(func() error {
-			if refusal := executor.Refused(ctx, s.action); refusal != nil && s.confirms(*refusal) {
+			refusal, accepted := executor.Refused(ctx, s.action)
+			s.accepted = accepted
+			if refusal != nil && s.confirms(*refusal) {
 				s.confirmed = &refusal.Failure
 				s.confirmed.Field = cmp.Or(s.confirmed.Field, s.faults[0].Field)
 			}

@@ -95,7 +95,7 @@ func TestARefusedUpdateOfImmutableFieldsNamesTheFieldsThatDiffer(t *testing.T) {
 			a := action(plan.VerbApply, metav1alpha1.UpdateSSAMerge)
 			a.Advice = "keep it"
 			c.edit(&a)
-			refusal := e.Refused(t.Context(), a)
+			refusal, _ := e.Refused(t.Context(), a)
 			if refusal == nil {
 				t.Fatal("the API server refuses the manifest, and the result is none")
 			}

@@ -29,15 +29,15 @@ type Refusal struct {
 	Causes []metav1.StatusCause
 }
 
-// Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. It returns nil
-// if the API server accepts the manifest, or if its answer says nothing about the manifest: a right is missing, a
-// webhook refuses or supports no dry run, or the object changed. If the namespace of the object does not exist, the dry
-// run is repeated in the namespace of the component, if that is known, under a free name if necessary. Only the
-// manifest counts for an update with the policy replace, because its request depends on the live object.
-func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
+// Refused asks the API server, by a dry run, whether it refuses the manifest of a create or an update. accepted is set
+// if the API server accepts the manifest. There is no result if its answer says nothing about the manifest: a right is
+// missing, a webhook refuses or supports no dry run, or the object changed. If the namespace of the object does not
+// exist, the dry run is repeated in the namespace of the component, if that is known, under a free name if necessary.
+// Only the manifest counts for an update with the policy replace, because its request depends on the live object.
+func (e *Executor) Refused(ctx context.Context, a plan.Action) (refusal *Refusal, accepted bool) {
 	whole, err := a.Object.Whole()
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	a.Object = &whole
 	err = e.ask(ctx, a)
@@ -50,7 +50,7 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 		}
 	}
 	if !refusesManifest(err) {
-		return nil
+		return nil, err == nil
 	}
 	if a.Verb != plan.VerbCreate {
 		a.Verb = plan.VerbApply
@@ -62,7 +62,7 @@ func (e *Executor) Refused(ctx context.Context, a plan.Action) *Refusal {
 		Failure:  *failure,
 		Mistyped: !apierrors.IsInvalid(err), Immutable: apitext.ImmutableField(err), Other: apitext.OtherCause(err),
 		Causes: causesOf(err),
-	}
+	}, false
 }
 
 func causesOf(err error) []metav1.StatusCause {

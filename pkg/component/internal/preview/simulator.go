@@ -104,7 +104,7 @@ func (s *Simulator) simulate(
 		touched:      map[manifests.Key]bool{},
 		adopting:     map[manifests.Key]result.Step{},
 		checked: func(ctx context.Context, f plan.Facts, writes []plan.Action) (applier.Validation, error) {
-			return applier.Validate(ctx, client, r.Owner, f, writes)
+			return applier.Validate(ctx, client, f, writes)
 		},
 	}
 	simulated.facts.Validate = len(r.Desired) > 0
