@@ -103,7 +103,8 @@ var observing = []mutation{
 	},
 	{
 		"owner labels of no other reconciler count", "inspect/ownermarks.go",
-		`case isWriter(e.Manager, metadata, label, reconciler):`, `case isWriter(e.Manager, metadata, label, reconciler) && false:`,
+		`case isWriter(e.Manager, metadata, label, reconciler):`,
+		`case isWriter(e.Manager, metadata, label, reconciler) && false:`,
 		"if another owner takes over a dependent",
 	},
 	{

@@ -27,9 +27,9 @@ func ownerOf(obj metav1.Object, reconciler string) (id, name string) {
 }
 
 // replacedBy returns the field manager that has replaced the owner label of an object with the given owner id; empty if
-// no other client has. The managed fields show that: the reconciler owns fields of the object, and only clients that are
-// no reconcilers own the label. Without a field of the reconciler, another client created the object with its marks, for
-// example from a backup.
+// no other client has. The managed fields show that: the reconciler owns fields of the object, and only clients that
+// are no reconcilers own the label. Without a field of the reconciler, another client created the object with its
+// marks, for example from a backup.
 func replacedBy(obj metav1.Object, reconciler, id string) string {
 	label, entries := ownerLabel(obj.GetLabels(), reconciler, id), obj.GetManagedFields()
 	isOurs := func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "" && e.Manager == reconciler }
@@ -66,9 +66,9 @@ func ownerLabel(labels map[string]string, reconciler, id string) string {
 	return ""
 }
 
-// isWriter reports whether a manager that owns an owner label is the reconciler of this label. The field owner of another
-// reconciler may have any name, so a manager that also owns the other marks of the reconciler counts. Nobody knows whose
-// fields AncientManager has, so it counts, too.
+// isWriter reports whether a manager that owns an owner label is the reconciler of this label. The field owner of
+// another reconciler may have any name, so a manager that also owns the other marks of the reconciler counts. Nobody
+// knows whose fields AncientManager has, so it counts, too.
 func isWriter(manager string, metadata map[string]any, label, reconciler string) bool {
 	prefix := strings.TrimSuffix(label, manifests.LabelOwnerID)
 	if manager == prefix[:len(prefix)-1] || manager == AncientManager {

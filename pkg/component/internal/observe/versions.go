@@ -22,8 +22,8 @@ type Version string
 // enqueue the component.
 const VersionOwn Version = "own"
 
-// OwnerOf returns the id of the component that has a referenced object as its dependent; empty for other objects. A copy
-// that another client made of a dependent is none, although it has the marks of the component.
+// OwnerOf returns the id of the component that has a referenced object as its dependent; empty for other objects. A
+// copy that another client made of a dependent is none, although it has the marks of the component.
 func OwnerOf(m metav1.Object, reconciler string) string {
 	if inspect.IsCopyElsewhere(m, reconciler) {
 		return ""

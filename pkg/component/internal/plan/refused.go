@@ -14,9 +14,10 @@ func ruleRefused(c candidate) (decision, bool) {
 	return c.fail(*c.refused), true
 }
 
-// collect adds the write of a manifest that was not applied yet to Unapplied. A repair and an object that only waits are
-// left out. So is an external, which no API server validates. An object that waits for the values of its holes is added as
-// a create or an update; see Facts.Unbound. For an object that must be read first, see Unread and collectUnwatched.
+// collect adds the write of a manifest that was not applied yet to Unapplied. A repair and an object that only waits
+// are left out. So is an external, which no API server validates. An object that waits for the values of its holes is
+// added as a create or an update; see Facts.Unbound. For an object that must be read first, see Unread and
+// collectUnwatched.
 func (p *Plan) collect(f Facts, c candidate, d decision) {
 	if !f.Validate || c.applied() || c.object.Key.IsExternal() || c.object.Settings.IsObserved() {
 		return
@@ -35,9 +36,9 @@ func (p *Plan) collect(f Facts, c candidate, d decision) {
 	}
 }
 
-// collectUnwatched adds the write of a new manifest whose object no watch shows: the update of a recorded object, else a
-// create. The object is read in its wave, so other objects would be written before its manifest is checked. If the object
-// exists in another state than assumed, its dry run is a conflict, which refuses nothing.
+// collectUnwatched adds the write of a new manifest whose object no watch shows: the update of a recorded object, else
+// a create. The object is read in its wave, so other objects would be written before its manifest is checked. If the
+// object exists in another state than assumed, its dry run is a conflict, which refuses nothing.
 func (p *Plan) collectUnwatched(c candidate) {
 	if c.entry.UID == "" {
 		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
