@@ -32,10 +32,12 @@ func (k *kindOf) Info() external.Info { return k.info }
 
 func (k *kindOf) Check(r external.Request) external.Findings {
 	if strings.Contains(string(r.Spec), "invalid") {
-		return external.Findings{Invalid: errors.New("the value is not allowed")}
+		return external.Findings{Invalid: errNotAllowed}
 	}
 	return external.Findings{}
 }
+
+var errNotAllowed = errors.New("the value is not allowed")
 
 // The kinds of the tables.
 var (
