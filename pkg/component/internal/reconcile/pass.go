@@ -114,7 +114,7 @@ func (p *Pass) applyRound(ctx context.Context, c *Component, r round) (outcome.O
 		err = p.admit(ctx, c, r.set.Desired(), r.recorded.Entries)
 	}
 	if err != nil {
-		c.SetStatus(p.unrendered(c, r.inputs, err))
+		c.SetStatus(unrendered(c, r.inputs, err, p.Clock.Now()))
 		o, err := p.repairOnly(ctx, c, r.work, err)
 		o.Changes = append(r.changes, o.Changes...)
 		return o, err
@@ -150,7 +150,7 @@ func (p *Pass) applyRound(ctx context.Context, c *Component, r round) (outcome.O
 		err = failure
 	}
 	o.Changes = append(r.changes, o.Changes...)
-	o.Unwatched = append(o.Unwatched, lookup.Unwatched(r.target, p.looker(r.owner))...)
+	o.Unwatched = append(o.Unwatched, lookup.Unwatched(r.target, lookerOf(r.owner))...)
 	return p.explain(ctx, c, r.target, dueBy(o, due)), err
 }
 
@@ -330,7 +330,7 @@ func (p *Pass) render(ctx context.Context, c *Component, r round) (rendering.Set
 // deletion phases to Secrets, because later passes cannot render them again.
 func (p *Pass) begin(ctx context.Context, c *Component, r round) error {
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
-	next, err := p.beginRevision(before, c, r)
+	next, err := beginRevision(before, c, r, now)
 	c.Memory.remember(&before, r.inputs)
 	c.SetStatus(next)
 	if err == nil {

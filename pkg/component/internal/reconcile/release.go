@@ -51,14 +51,16 @@ func (r *Runner) markReleased(ctx context.Context, c *Component) {
 // zero if no further try is needed, or if a watch starts the next try.
 func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
 	if late := memory.unconfirmed; len(late.entries) > 0 {
-		o, err := r.Applier.Delete(ctx, late.client, r.lateDeleteRequest(name, late.entries))
+		owner := r.Owners.Known(name)
+		request := lateDeleteRequest(owner, late.entries, r.Clock.Now(), func() { r.Wake(name) })
+		o, err := r.Applier.Delete(ctx, late.client, request)
 		switch {
 		case err == nil && o.Observing:
 			return 0
 		case err != nil || !o.Done():
 			return memory.Schedule.Retry()
 		}
-		late.client.Release(r.Owners.Known(name))
+		late.client.Release(owner)
 	}
 	if err := r.Records.ReleaseVanished(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")

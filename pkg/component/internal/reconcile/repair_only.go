@@ -55,7 +55,7 @@ func (p *Pass) repairOnly(ctx context.Context, c *Component, w work, cause error
 	}
 	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, w.target.Cluster)
 	if !found || !areRepairable(set.Desired(), cause) {
-		o, counted := p.Applier.Count(w.target.Client, p.countRequest(c, w))
+		o, counted := p.Applier.Count(w.target.Client, p.newRequest(c, w))
 		o.Unrendered = true
 		if !counted {
 			return outcome.Outcome{}, cause

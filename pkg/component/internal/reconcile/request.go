@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
@@ -76,9 +75,6 @@ func (p *Pass) repairRequest(c *Component, w work, last rendering.Set) (applier.
 	return request, err
 }
 
-// countRequest returns the request that counts the recorded dependents.
-func (p *Pass) countRequest(c *Component, w work) applier.Request { return p.newRequest(c, w) }
-
 // deleteRequest returns the request that deletes the dependents. The error is passerror.ErrObserving while the externals
 // of the component wait for a watch.
 func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request applier.Request, err error) {
@@ -107,13 +103,11 @@ func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request
 
 // lateDeleteRequest returns the request that deletes the dependents that were created after the last write of the status
 // of a component that is gone.
-func (p *Pass) lateDeleteRequest(name types.NamespacedName, created plan.Inventory) applier.Request {
-	return applier.Request{
-		Owner: p.Owners.Known(name), Inventory: created.Sorted(), Now: p.Clock.Now(), Wake: func() { p.Wake(name) },
-	}
+func lateDeleteRequest(owner manifests.Owner, created plan.Inventory, now time.Time, wake func()) applier.Request {
+	return applier.Request{Owner: owner, Inventory: created.Sorted(), Now: now, Wake: wake}
 }
 
-// newRequest returns the part of a request that all verbs have in common.
+// newRequest returns the part of a request that all verbs have in common. It suffices to count the recorded dependents.
 func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	// The name is copied here, because Wake may be called while a write decodes the response of the API server into
 	// c.Object. Reading the name from the object at that time would be a data race.
@@ -211,8 +205,8 @@ func repairNonce(component components.Object, reconciler, trigger string) (strin
 	return digests.Of([]any{trigger, requestedAt(component, reconciler)})
 }
 
-func (p *Pass) looker(owner manifests.Owner) lookup.Owner {
-	return lookup.Owner{Reconciler: p.Reconciler, ID: owner.ID()}
+func lookerOf(owner manifests.Owner) lookup.Owner {
+	return lookup.Owner{Reconciler: owner.Reconciler, ID: owner.ID()}
 }
 
 // recordedTypes returns the additional managed types that the last apply entered into the status.

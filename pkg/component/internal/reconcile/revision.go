@@ -37,10 +37,11 @@ func checkPlacement(s *metav1alpha1.Status, w work) error {
 
 // beginRevision returns the status with the revision of a rendered set, and with the entry of a new revision in the
 // history.
-func (p *Pass) beginRevision(before metav1alpha1.Status, c *Component, r round) (metav1alpha1.Status, error) {
-	now := p.Clock.Now()
+func beginRevision(
+	before metav1alpha1.Status, c *Component, r round, now time.Time,
+) (metav1alpha1.Status, error) {
 	next, err := nextRevision(before, r.target, r.inputs, r.set, r.recorded.Entries, now)
-	next.Reconciler, next.Identity = p.Reconciler, components.Identity(r.owner.Cluster, c.GetUID())
+	next.Reconciler, next.Identity = r.owner.Reconciler, components.Identity(r.owner.Cluster, c.GetUID())
 	if before.Identity != next.Identity {
 		// The values and the generation are those of a component in a backup.
 		next.Exports, next.AppliedGeneration = nil, 0
@@ -130,12 +131,12 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 }
 
 // unrendered returns the status with the failure of a rendering, unless the rendering waits for memory or for its turn.
-func (p *Pass) unrendered(c *Component, in input.Inputs, err error) metav1alpha1.Status {
+func unrendered(c *Component, in input.Inputs, err error, now time.Time) metav1alpha1.Status {
 	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
 		return *c.GetStatus()
 	}
 	changes := c.Memory.changesSince(c.GetStatus(), in)
-	return withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, p.Clock.Now())
+	return withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, now)
 }
 
 // withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
