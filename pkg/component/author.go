@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // author gives a pass access to the code of the operator's author: the optional interfaces of a component, and the
@@ -26,7 +27,7 @@ type author[T Component] struct {
 	reconciler string
 	options    Options
 	// ignore are the parsed rules of Options.Ignore.
-	ignore []manifests.IgnoreRule
+	ignore []normalise.IgnoreRule
 	hooks  []Hooks[T]
 	// conditions are the conditions in Go that see the component.
 	conditions map[string]ComponentCondition[T]
@@ -43,8 +44,8 @@ func (r *Reconciler[T]) author() author[T] {
 }
 
 // ignoreRules returns the parsed rules of ignored fields in the options of the reconciler with the given name.
-func (o Options) ignoreRules(name string) ([]manifests.IgnoreRule, error) {
-	rules, err := manifests.NewIgnoreRules(name, manifests.IgnoredByOption, o.Ignore)
+func (o Options) ignoreRules(name string) ([]normalise.IgnoreRule, error) {
+	rules, err := normalise.NewIgnoreRules(name, manifests.IgnoredByOption, o.Ignore)
 	if err != nil {
 		return nil, fmt.Errorf("Options.Ignore: %w", err)
 	}
@@ -93,12 +94,12 @@ func (a author[T]) externals(obj components.Object) ([]external.Driver, error) {
 }
 
 // ignoreRules returns the rules of ignored fields of the options and of a component.
-func (a author[T]) ignoreRules(obj components.Object) ([]manifests.IgnoreRule, error) {
+func (a author[T]) ignoreRules(obj components.Object) ([]normalise.IgnoreRule, error) {
 	h, ok := components.Implementation[IgnoreHolder](obj)
 	if !ok {
 		return a.ignore, nil
 	}
-	rules, err := manifests.NewIgnoreRules(a.reconciler, manifests.IgnoredBySpec, h.IgnoreRules())
+	rules, err := normalise.NewIgnoreRules(a.reconciler, manifests.IgnoredBySpec, h.IgnoreRules())
 	if err != nil {
 		return nil, err
 	}

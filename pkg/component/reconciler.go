@@ -23,7 +23,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // Reconciler applies the objects that a generator renders for components of type T, and keeps them up to date.
@@ -36,7 +36,7 @@ type Reconciler[T Component] struct {
 	// conditions are the conditions in Go that see the component.
 	conditions map[string]ComponentCondition[T]
 	// ignore are the parsed rules of Options.Ignore.
-	ignore []manifests.IgnoreRule
+	ignore []normalise.IgnoreRule
 
 	gvk        schema.GroupVersionKind
 	components *components.Store

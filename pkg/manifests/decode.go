@@ -5,14 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/bounded"
+	"github.com/fairlead-io/fairlead/internal/objectmeta"
 )
 
 // Defaults of the limits of a Decoder.
@@ -151,7 +149,7 @@ func manifestsOf(data any, at string) ([]*unstructured.Unstructured, []error) {
 			return list.manifests(at)
 		}
 		object := &unstructured.Unstructured{Object: data}
-		mistakes := checkManifest(data)
+		mistakes := objectmeta.Check(data)
 		if at != "" {
 			for i, mistake := range mistakes {
 				mistakes[i] = fmt.Errorf("%s: %w", at, mistake)
@@ -159,7 +157,7 @@ func manifestsOf(data any, at string) ([]*unstructured.Unstructured, []error) {
 		}
 		return []*unstructured.Unstructured{object}, mistakes
 	default:
-		mistake := fmt.Errorf("this is %s, not a manifest: write apiVersion, kind and metadata", typeName(data))
+		mistake := fmt.Errorf("this is %s, not a manifest: write apiVersion, kind and metadata", objectmeta.TypeName(data))
 		if at != "" {
 			mistake = fmt.Errorf("%s: %w", at, mistake)
 		}
@@ -203,117 +201,6 @@ func (l list) manifests(at string) ([]*unstructured.Unstructured, []error) {
 		mistakes = append(mistakes, wrong...)
 	}
 	return objects, mistakes
-}
-
-// checkManifest returns the mistakes in the identity and metadata of a manifest. It replaces null labels and
-// annotations by empty strings.
-func checkManifest(object map[string]any) []error {
-	var mistakes []error
-	apiVersion, err := requiredString(object, "apiVersion", "apiVersion", "write one, such as apps/v1")
-	if err == nil {
-		_, err = schema.ParseGroupVersion(apiVersion)
-	}
-	mistakes = appendError(mistakes, err)
-	_, err = requiredString(object, "kind", "kind", "write one, such as ConfigMap")
-	mistakes = appendError(mistakes, err)
-
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		if present := object["metadata"]; present != nil {
-			return append(mistakes, fmt.Errorf("metadata is %s: write a map with a name", typeName(present)))
-		}
-		return append(mistakes, errors.New("no metadata.name: give the object a name"))
-	}
-	return append(mistakes, checkMetadata(metadata)...)
-}
-
-func checkMetadata(metadata map[string]any) []error {
-	var mistakes []error
-	if name, generate := metadata["name"], metadata["generateName"]; (name == nil || name == "") && generate != nil {
-		mistakes = append(
-			mistakes,
-			errors.New(
-				"metadata.generateName is not supported, because the object must be found again: write metadata.name",
-			),
-		)
-	} else {
-		_, err := requiredString(metadata, "name", "metadata.name", "give the object a name")
-		mistakes = appendError(mistakes, err)
-	}
-	switch namespace := metadata["namespace"].(type) {
-	case nil:
-		delete(metadata, "namespace")
-	case string:
-	default:
-		mistakes = append(mistakes, fmt.Errorf("metadata.namespace is %s: quote it", typeName(namespace)))
-	}
-	for _, field := range []string{"labels", "annotations"} {
-		mistakes = append(mistakes, checkStrings(metadata, field)...)
-	}
-	return mistakes
-}
-
-// checkStrings checks the labels or annotations in metadata.
-func checkStrings(metadata map[string]any, field string) []error {
-	entries, ok := metadata[field].(map[string]any)
-	if !ok {
-		if present := metadata[field]; present != nil {
-			return []error{fmt.Errorf("metadata.%s is %s: write a map", field, typeName(present))}
-		}
-		delete(metadata, field)
-		return nil
-	}
-	var mistakes []error
-	for _, key := range slices.Sorted(maps.Keys(entries)) {
-		switch entry := entries[key].(type) {
-		case string:
-		case nil:
-			entries[key] = ""
-		default:
-			mistakes = append(mistakes, fmt.Errorf("metadata.%s[%s] is %s: quote it", field, key, typeName(entry)))
-		}
-	}
-	return mistakes
-}
-
-// requiredString returns a field that must be a non-empty string.
-func requiredString(fields map[string]any, field, path, advice string) (string, error) {
-	switch content := fields[field].(type) {
-	case nil:
-		return "", fmt.Errorf("no %s: %s", path, advice)
-	case string:
-		if content == "" {
-			return "", fmt.Errorf("%s is empty: %s", path, advice)
-		}
-		return content, nil
-	default:
-		return "", fmt.Errorf("%s is %s: quote it", path, typeName(content))
-	}
-}
-
-func appendError(errs []error, err error) []error {
-	if err == nil {
-		return errs
-	}
-	return append(errs, err)
-}
-
-// typeName describes the type of a decoded value for error messages.
-func typeName(data any) string {
-	switch data.(type) {
-	case string:
-		return "a string"
-	case bool:
-		return "a boolean"
-	case int64, float64:
-		return "a number"
-	case []any:
-		return "a list"
-	case map[string]any:
-		return "a map"
-	default:
-		return fmt.Sprintf("a %T", data)
-	}
 }
 
 // FileError is a mistake in a source file or in the output of a template.

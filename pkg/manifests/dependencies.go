@@ -45,8 +45,8 @@ const (
 	groupMark = "@"
 	// optionalMark is the last character of a dependency that is optional.
 	optionalMark = "?"
-	// maxDependencies is the maximum number of elements of the annotation depends-on.
-	maxDependencies = 100
+	// MaxDependencies is the maximum number of elements of the annotation depends-on.
+	MaxDependencies = 100
 )
 
 // String returns the form of the annotation.
@@ -142,9 +142,9 @@ func (p *settingsParser) graph() *GraphSettings {
 		}
 		return g
 	}
-	if count := strings.Count(list, listSeparator) + 1; count > maxDependencies {
+	if count := strings.Count(list, listSeparator) + 1; count > MaxDependencies {
 		p.fail(AnnotationDependsOn, "it has %d elements, more than %d; put the objects into a group, and name the group",
-			count, maxDependencies)
+			count, MaxDependencies)
 		return g
 	}
 	var err error

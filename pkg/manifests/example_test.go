@@ -55,35 +55,6 @@ func ExampleDecode() {
 	// bad.yaml 1
 }
 
-// Normalise converts the output of a generator to objects in apply order, with namespace, owner, settings, stage and
-// digest.
-func ExampleNormalise() {
-	owner := manifests.Owner{
-		Cluster: "4fdf…", Reconciler: "shop.example.com", Group: "example.com", Kind: "Shop", Namespace: "apps", Name: "shop",
-	}
-	desired, err := manifests.Normalise(mustDecode(twoObjects), manifests.NormaliseOptions{
-		Reconciler: owner.Reconciler,
-		Namespace:  "shop",
-		Owner:      owner,
-		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
-			if gvk.Kind == "Namespace" {
-				return manifests.ScopeCluster, nil
-			}
-			return manifests.ScopeNamespaced, nil
-		},
-	})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, o := range desired {
-		fmt.Println(o.Key, "in wave", o.Settings.Order)
-	}
-	// Output:
-	// Namespace shop in wave 0
-	// Deployment.apps shop/web in wave 1
-}
-
 func ExampleParseSettings() {
 	settings, err := manifests.ParseSettings("shop.example.com", map[string]string{
 		"shop.example.com/order":         "-1",
@@ -212,13 +183,6 @@ func ExampleJoinDependencies() {
 		{Key: manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}}, {Group: "schema", Optional: true},
 	}))
 	// Output: StatefulSet.apps db, @schema?
-}
-
-// Node 0 leads to node 1. Nodes 2 and 3 lead to each other.
-func ExampleTopological() {
-	order, rest := manifests.Topological([][]int{{1}, {}, {3}, {2}})
-	fmt.Println(order, rest)
-	// Output: [1 0] [2 3]
 }
 
 func ExampleExternalReferences() {

@@ -15,8 +15,6 @@ const (
 	MaxExports = 16
 	// MaxExportedSize is the maximum size of the values that an object exports, as JSON, in bytes.
 	MaxExportedSize = 4 << 10
-	// maxExportsOfSet is the maximum number of exports of all objects of a set.
-	maxExportsOfSet = 256
 	// MaxExportName is the maximum length of the name of an export.
 	MaxExportName = 63
 )
@@ -135,7 +133,7 @@ func (p *settingsParser) exports() []Export {
 	return exports
 }
 
-// checkFlow returns errors for exports of objects that are purged, and for exports and bindings of objects that are not
+// CheckFlow returns errors for exports of objects that are purged, and for exports and bindings of objects that are not
 // applied with the component.
 func (p *settingsParser) checkFlow(s Settings) {
 	if len(s.Exports()) > 0 && s.PurgeOrder != nil {

@@ -1,7 +1,6 @@
 package manifests
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/holes"
 )
 
 // ExternalGroup is the API group of the manifests of dependents outside Kubernetes (externals), and ExternalVersion is
@@ -22,19 +20,8 @@ const (
 	ExternalVersion = "v1"
 )
 
-// maxExternal is the maximum size of the manifest of an external as JSON, in bytes. It is recorded in a Secret.
-const maxExternal = 64 << 10
-
 // IsExternal reports whether the key is that of a dependent outside Kubernetes.
 func (k Key) IsExternal() bool { return k.Group == ExternalGroup }
-
-func isExternal(body map[string]any) bool {
-	return (&unstructured.Unstructured{Object: body}).GroupVersionKind().Group == ExternalGroup
-}
-
-// notExternal are the settings that have no effect on an external: it has no managed fields and no Kubernetes status,
-// and the records of deletion phases contain no externals.
-var notExternal = []string{AnnotationIgnore, AnnotationStatusHint, AnnotationPhase, AnnotationPhaseOrder}
 
 // externalID parses the annotation with the id of an existing external.
 func (p *settingsParser) externalID() string {
@@ -43,60 +30,6 @@ func (p *settingsParser) externalID() string {
 		p.fail(AnnotationExternalID, "is empty; remove it, or set the id of the external")
 	}
 	return id
-}
-
-// checkExternal checks the manifest of an external. It returns an error if a manifest of another group has a setting
-// for externals. All errors are joined.
-func (n normaliser) checkExternal(body *unstructured.Unstructured, s Settings) error {
-	gvk := body.GroupVersionKind()
-	if gvk.Group != ExternalGroup {
-		if s.ExternalID() != "" {
-			return fmt.Errorf("annotation %s/%s: only objects of the API group %s may have it",
-				n.Reconciler, AnnotationExternalID, ExternalGroup)
-		}
-		return nil
-	}
-	var errs []error
-	if gvk.Version != ExternalVersion {
-		errs = append(errs, fmt.Errorf("apiVersion is %s; the only version is %s/%s",
-			body.GetAPIVersion(), ExternalGroup, ExternalVersion))
-	}
-	errs = append(errs, CheckExternalName(gvk.Kind, body.GetName()))
-	for _, field := range slices.Sorted(maps.Keys(body.Object)) {
-		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "references", "spec"}, field) {
-			errs = append(errs, fmt.Errorf("%s: an external has the fields references and spec only; remove it", field))
-		}
-	}
-	for _, name := range notExternal {
-		if _, set := body.GetAnnotations()[n.Reconciler+"/"+name]; set {
-			errs = append(errs, fmt.Errorf("annotation %s/%s: has no effect on an external; remove it", n.Reconciler, name))
-		}
-	}
-	if _, err := ExternalReferences(body); err != nil {
-		errs = append(errs, err)
-	}
-	if data, err := json.Marshal(body.Object); err != nil || len(data) > maxExternal {
-		errs = append(errs, fmt.Errorf("the manifest has %d bytes as JSON; an external may have %d", len(data), maxExternal))
-	}
-	if err := errors.Join(errs...); err != nil || n.CheckExternal == nil {
-		return err
-	}
-	return n.CheckExternal(withoutHoles(body, s))
-}
-
-// withoutHoles returns the manifest of an external with null in the place of each text of its spec that has a hole, and
-// whether there is such a text.
-func withoutHoles(body *unstructured.Unstructured, s Settings) (known *unstructured.Unstructured, partial bool) {
-	if !s.Binds() {
-		return body, false
-	}
-	spec, partial, err := holes.Null(body.Object["spec"])
-	if err != nil || !partial {
-		return body, partial
-	}
-	known = &unstructured.Unstructured{Object: maps.Clone(body.Object)}
-	known.Object["spec"] = spec
-	return known, partial
 }
 
 // CheckExternalName checks kind and name of an external, which together are a key in the data of a Secret.

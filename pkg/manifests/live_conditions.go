@@ -72,15 +72,16 @@ func (p *settingsParser) readyWhen() ReadyWhen {
 	return parsed
 }
 
-// checkCondition returns an error if the condition is written in Go and the reconciler has no condition of this name.
-func (n normaliser) checkCondition(r ReadyWhen) error {
-	if r.Name == "" || n.Conditions == nil || slices.Contains(n.Conditions, r.Name) {
+// CheckName returns an error if the condition is written in Go and its name is none of the known names. If known is nil,
+// every name is accepted.
+func (r ReadyWhen) CheckName(reconciler string, known []string) error {
+	if r.Name == "" || known == nil || slices.Contains(known, r.Name) {
 		return nil
 	}
-	known := "it has no conditions"
-	if len(n.Conditions) > 0 {
-		known = "its conditions are " + conditionPrefix + strings.Join(n.Conditions, ", "+conditionPrefix)
+	list := "it has no conditions"
+	if len(known) > 0 {
+		list = "its conditions are " + conditionPrefix + strings.Join(known, ", "+conditionPrefix)
 	}
-	return errors.New("annotation " + n.Reconciler + "/" + AnnotationReadyWhen + ": the reconciler has no condition " +
-		conditionPrefix + r.Name + "; " + known)
+	return errors.New("annotation " + reconciler + "/" + AnnotationReadyWhen + ": the reconciler has no condition " +
+		conditionPrefix + r.Name + "; " + list)
 }

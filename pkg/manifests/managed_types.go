@@ -86,18 +86,6 @@ func ManagedTypes(obj *unstructured.Unstructured) []ManagedType {
 	return nil
 }
 
-// definedScope returns the scope in a custom resource definition.
-func definedScope(obj *unstructured.Unstructured) Scope {
-	scope, _, _ := unstructured.NestedString(obj.Object, "spec", "scope")
-	switch scope {
-	case "Cluster":
-		return ScopeCluster
-	case "Namespaced":
-		return ScopeNamespaced
-	}
-	return ScopeUnknown
-}
-
 // TypeSet is an index of managed types.
 type TypeSet struct {
 	exact    map[schema.GroupKind]bool

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -99,4 +100,39 @@ func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) 
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)
 	return body, nil
+}
+
+// Scope is the scope of a type.
+type Scope string
+
+// The scopes. ScopeUnknown is the scope of a type that neither the cluster serves nor a dependent defines.
+const (
+	ScopeUnknown    Scope = "Unknown"
+	ScopeNamespaced Scope = "Namespaced"
+	ScopeCluster    Scope = "Cluster"
+)
+
+// ToUnstructured converts a generated object, typed or unstructured, to a manifest. gvkOf returns the type of a typed
+// object without apiVersion and kind, usually from the scheme. Unstructured objects are returned unchanged, so that
+// fields unknown to Go types are kept.
+func ToUnstructured(
+	obj runtime.Object,
+	gvkOf func(runtime.Object) (schema.GroupVersionKind, error),
+) (*unstructured.Unstructured, error) {
+	if u, ok := obj.(*unstructured.Unstructured); ok {
+		return u, nil
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return nil, err
+	}
+	u := &unstructured.Unstructured{Object: content}
+	if u.GetKind() == "" || u.GetAPIVersion() == "" {
+		gvk, err := gvkOf(obj)
+		if err != nil {
+			return nil, err
+		}
+		u.SetGroupVersionKind(gvk)
+	}
+	return u, nil
 }

@@ -1,19 +1,13 @@
 package manifests
 
 import (
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 // IsObserved reports whether the object is only read: it is never written, recorded as a dependent, or deleted.
 func (s Settings) IsObserved() bool { return s.ReconcilePolicy == metav1alpha1.ReconcileObserve }
-
-// isInFlow reports whether the object is observed, exports values, or binds values.
-func (s Settings) isInFlow() bool { return s.IsObserved() || len(s.Exports()) > 0 || s.Binds() }
 
 // withoutEffect are the settings that have no effect on an observed object.
 var withoutEffect = []string{
@@ -42,25 +36,6 @@ func (p *settingsParser) checkObserved(s Settings) {
 			s.ReconcilePolicy,
 		)
 	}
-}
-
-// checkObservedManifest returns an error if the manifest of an observed object has fields that would not be written.
-func checkObservedManifest(s Settings, body map[string]any) error {
-	if !s.IsObserved() {
-		return nil
-	}
-	fields := slices.DeleteFunc(slices.Sorted(maps.Keys(body)), func(field string) bool {
-		return field == "apiVersion" || field == "kind" || field == "metadata" || isExternal(body)
-	})
-	if len(fields) == 0 {
-		return nil
-	}
-	return fmt.Errorf(
-		"it is only observed, so its manifest may have a type and metadata, but no %s; remove these fields, or "+
-			"the %s",
-		strings.Join(fields, ", "),
-		AnnotationReconcilePolicy,
-	)
 }
 
 // Applied returns the objects that are applied, without those that are only observed. It does not change its argument.

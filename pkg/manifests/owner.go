@@ -7,8 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // Owner identifies a component across clusters and reconcilers. It does not include the UID: a component that is
@@ -60,27 +58,6 @@ var ownerID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 func hashOwner(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:20])
-}
-
-// mark adds the label and the annotations that identify a dependent. An external has no name in the cluster, so it gets
-// no annotation with its own name.
-func (o Owner) mark(body *unstructured.Unstructured, reconciler, digest string) {
-	labels := body.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[reconciler+"/"+LabelOwnerID] = o.ID()
-	body.SetLabels(labels)
-	annotations := body.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[reconciler+"/"+AnnotationOwnerID] = o.String()
-	annotations[reconciler+"/"+AnnotationDigest] = digest
-	if key := keyOf(body); !key.IsExternal() {
-		annotations[reconciler+"/"+AnnotationObject] = key.String()
-	}
-	body.SetAnnotations(annotations)
 }
 
 // OwnerOf returns the owner of a live object: the id from the owner-id label, and the readable form from the owner-id

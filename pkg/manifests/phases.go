@@ -1,14 +1,7 @@
 package manifests
 
 import (
-	"errors"
-	"fmt"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // checkPhase returns errors for settings that have no effect in a phase of the deletion.
@@ -34,67 +27,15 @@ func (p *settingsParser) checkPhase(s Settings) {
 	)
 }
 
-// inPhases returns a copy of a manifest for each phase that its annotation names. The copies have the same settings,
-// with two exceptions in the phases of the deletion: phase-order replaces the order, and settings that have no effect
-// in such a phase are removed. The errors of all manifests are joined.
-func inPhases(
-	reconciler string, bodies []*unstructured.Unstructured, copies *copyBudget,
-) (expanded []*unstructured.Unstructured, err error) {
-	expanded = make([]*unstructured.Unstructured, 0, len(bodies))
-	var errs []error
-	for i, body := range bodies {
-		named := body.GetAnnotations()[reconciler+"/"+AnnotationPhase]
-		if named == "" {
-			expanded = append(expanded, body)
-			continue
-		}
-		if err := copies.spend(body, reconciler+"/"+AnnotationPhase, named, maxPhases); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", describe(body, i), err))
-			continue
-		}
-		phases := strings.Split(named, listSeparator)
-		for _, phase := range phases {
-			expanded = append(expanded, inPhase(reconciler, body, strings.TrimSpace(phase), len(phases) > 1))
-		}
-	}
-	return expanded, errors.Join(errs...)
-}
+// Phase is the part of a component's life in which a dependent is applied.
+type Phase string
 
-// maxPhases is the number of phases.
-const maxPhases = 3
-
-func inPhase(reconciler string, body *unstructured.Unstructured, phase string, shared bool) *unstructured.Unstructured {
-	body = body.DeepCopy()
-	annotations := body.GetAnnotations()
-	order, ordered := annotations[reconciler+"/"+AnnotationPhaseOrder]
-	annotations[reconciler+"/"+AnnotationPhase] = phase
-	switch phase {
-	case "apply":
-		if shared {
-			delete(annotations, reconciler+"/"+AnnotationPhaseOrder)
-		}
-	default:
-		delete(annotations, reconciler+"/"+AnnotationPhaseOrder)
-		if ordered {
-			delete(annotations, reconciler+"/"+AnnotationApplyOrder)
-			annotations[reconciler+"/"+AnnotationOrder] = order
-		}
-		if shared {
-			delete(annotations, reconciler+"/"+AnnotationPurgeOrder)
-			delete(annotations, reconciler+"/"+AnnotationReapplyInterval)
-			delete(annotations, reconciler+"/"+AnnotationReconcilePolicy)
-		}
-	}
-	body.SetAnnotations(annotations)
-	return body
-}
-
-// doesWork reports whether the purpose of an object is to run once. This holds for Jobs and Pods in a phase of the
-// deletion, and for Jobs and Pods that are recreated when their manifest changes. If such an object is removed after it
-// finished, it is not created again.
-func doesWork(body *unstructured.Unstructured, s Settings) bool {
-	if s.Phase == PhaseApply && s.UpdatePolicy != metav1alpha1.UpdateRecreate {
-		return false
-	}
-	return builtintypes.RunsToCompletion(body)
-}
+// The phases.
+const (
+	// PhaseApply applies the dependent together with the component. It is the default.
+	PhaseApply Phase = ""
+	// PhasePreDelete applies the dependent when the component is deleted, before any other dependent is deleted.
+	PhasePreDelete Phase = "pre-delete"
+	// PhasePostDelete applies the dependent when the component is deleted, after all other dependents are deleted.
+	PhasePostDelete Phase = "post-delete"
+)

@@ -179,12 +179,6 @@ func IsMark(reconciler, key string) bool {
 	return ours && slices.Contains(marks, name)
 }
 
-// Bounds of wave numbers.
-const (
-	MinOrder = -32768
-	MaxOrder = 32767
-)
-
 // Settings are the parsed settings of a manifest. An empty policy selects the default of the component or reconciler.
 type Settings struct {
 	// Order is the number of the wave that applies the dependent.
@@ -214,19 +208,6 @@ type Settings struct {
 	// Rare are all other settings; nil if the manifest has none of them. The methods of Settings read them.
 	Rare *RareSettings
 }
-
-// Phase is the part of a component's life in which a dependent is applied.
-type Phase string
-
-// The phases.
-const (
-	// PhaseApply applies the dependent together with the component. It is the default.
-	PhaseApply Phase = ""
-	// PhasePreDelete applies the dependent when the component is deleted, before any other dependent is deleted.
-	PhasePreDelete Phase = "pre-delete"
-	// PhasePostDelete applies the dependent when the component is deleted, after all other dependents are deleted.
-	PhasePostDelete Phase = "post-delete"
-)
 
 // ParseSettings parses the settings among annotations, whose keys begin with prefix and a slash. Unknown names and
 // values are errors. The returned error joins all errors.

@@ -5,10 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"github.com/fairlead-io/fairlead/internal/builtintypes"
 )
 
 // StatusHints describe how to read readiness from the status of a type that does not follow the API conventions.
@@ -61,21 +57,7 @@ func ParseStatusHints(text string) (StatusHints, error) {
 	return h, errors.Join(errs...)
 }
 
-// none reports whether there are no hints.
-func (h StatusHints) none() bool {
+// None reports whether there are no hints.
+func (h StatusHints) None() bool {
 	return !h.HasObservedGeneration && !h.HasReadyCondition && len(h.Conditions) == 0
-}
-
-// checkHints returns an error if an object has hints and its type has no status. With the hints, such an object would
-// never become ready.
-func checkHints(h StatusHints, gk schema.GroupKind, reconciler string) error {
-	if h.none() || builtintypes.HasStatus(gk) {
-		return nil
-	}
-	return fmt.Errorf(
-		"annotation %s/%s: a %s has no status to read; remove the hint",
-		reconciler,
-		AnnotationStatusHint,
-		gk.Kind,
-	)
 }

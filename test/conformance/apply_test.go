@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 var _ = Describe("Applying a component:", func() {
@@ -38,7 +39,7 @@ var _ = Describe("Engines without a controller:", func() {
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
 		decoded, err := manifests.Decode("set", []byte(configMaps("cm", 3, "a")))
 		Expect(err).NotTo(HaveOccurred())
-		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+		desired, err := normalise.Manifests(decoded, normalise.Options{
 			Reconciler: name, Namespace: namespace, Owner: owner,
 			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 		})

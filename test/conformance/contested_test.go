@@ -21,6 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -61,7 +62,7 @@ func (r *ring) render(namespace, text string) {
 	GinkgoHelper()
 	decoded, err := manifests.Decode("set", []byte(text))
 	Expect(err).NotTo(HaveOccurred())
-	r.pass.Desired, err = manifests.Normalise(decoded, manifests.NormaliseOptions{
+	r.pass.Desired, err = normalise.Manifests(decoded, normalise.Options{
 		Reconciler: r.name, Namespace: namespace, Owner: r.pass.Owner,
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 var _ = Describe("Dependencies and conditions without a controller:", func() {
@@ -43,7 +44,7 @@ metadata:
 		GinkgoHelper()
 		decoded, err := manifests.Decode("set", []byte(text))
 		Expect(err).NotTo(HaveOccurred())
-		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+		desired, err := normalise.Manifests(decoded, normalise.Options{
 			Reconciler: name, Namespace: owner.Namespace, Owner: owner,
 			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 		})

@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -88,7 +89,7 @@ func (r *engineReconciler) make(
 	if err != nil {
 		return result.Outcome{}, err
 	}
-	desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+	desired, err := normalise.Manifests(decoded, normalise.Options{
 		Reconciler: r.name, Namespace: g.Namespace, Owner: owner,
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/engine"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -254,7 +255,7 @@ var _ = Describe("The library with externals:", func() {
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
 		decoded, err := manifests.Decode("set", []byte(thing("Thing", "one", "a")+"---\n"+configMap("settings", "a")))
 		Expect(err).NotTo(HaveOccurred())
-		desired, err := manifests.Normalise(decoded, manifests.NormaliseOptions{
+		desired, err := normalise.Manifests(decoded, normalise.Options{
 			Reconciler: name, Namespace: namespace, Owner: owner,
 			ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 		})

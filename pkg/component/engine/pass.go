@@ -15,14 +15,14 @@ import (
 type Pass struct {
 	// Owner identifies the component that the dependents belong to.
 	Owner manifests.Owner
-	// Desired are the objects to apply, as manifests.Normalise returned them. A deletion ignores Desired.
+	// Desired are the objects to apply, as normalise.Manifests returned them. A deletion ignores Desired.
 	Desired []manifests.Object
 	// Parameters are the parameters that the conditions include-when and active-when of the objects can read. They are
 	// JSON values.
 	Parameters map[string]any
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
 	// that a deletion applies after all other dependents are gone. The objects of both lists are in the form that
-	// manifests.Normalise returns, and are deleted at the end.
+	// normalise.Manifests returns, and are deleted at the end.
 	PreDelete, PostDelete []manifests.Object
 	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs
 	// of this revision were rendered again because a looked-up object changed. While Revision and Rendition stay the

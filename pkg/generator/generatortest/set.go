@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/internal/externalkinds"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // unnamed is the name of the reconciler if the options have none. Then no object has settings.
@@ -74,7 +75,7 @@ func unexpectedSettings(manifest *unstructured.Unstructured) []error {
 // accepted returns an error for each part of a set that the reconciler or an API server would refuse.
 func (s subject) accepted(set []*unstructured.Unstructured) []error {
 	reconciler := cmp.Or(s.options.Reconciler, unnamed)
-	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(set, normalise.Options{
 		Reconciler: reconciler, Namespace: s.request.Namespace, ScopeOf: builtin.ScopeOf,
 		Owner: manifests.Owner{Reconciler: reconciler, Namespace: s.request.Namespace, Name: s.request.Name},
 		// A list that is nil would permit every name.

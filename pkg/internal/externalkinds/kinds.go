@@ -14,7 +14,7 @@ import (
 )
 
 // Check returns a function that checks the manifest of an external of a component, as in
-// manifests.NormaliseOptions.CheckExternal. A kind that no driver handles is an error, and so is a spec that its driver
+// normalise.Options.CheckExternal. A kind that no driver handles is an error, and so is a spec that its driver
 // finds invalid. Of a partial spec, the driver must have the fields.
 func Check(component client.Object, drivers []external.Driver) func(body *unstructured.Unstructured, partial bool) error {
 	return func(body *unstructured.Unstructured, partial bool) error {

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/depgraph"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -76,7 +77,7 @@ type before struct {
 
 func newSet(objects []manifests.Object) *set {
 	s := &set{
-		objects: map[manifests.Key]*manifests.Object{}, values: manifests.ValueEdges(objects),
+		objects: map[manifests.Key]*manifests.Object{}, values: depgraph.ValueEdges(objects),
 		before: map[manifests.Key]*before{},
 	}
 	var types []manifests.ManagedType

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // object renders an object with the order of a wave and further fields.
@@ -121,7 +122,7 @@ func normalised(t *testing.T, texts []string) []manifests.Object {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(bodies, normalise.Options{
 		Reconciler: "fairlead.io", Namespace: "shop",
 		ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 			if strings.HasSuffix(gvk.Kind, "Class") {

@@ -15,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 var defaults = metav1alpha1.Policies{
@@ -32,7 +33,7 @@ func needs(t *testing.T, policies metav1alpha1.Policies, documents ...string) rb
 		}
 		bodies = append(bodies, body)
 	}
-	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(bodies, normalise.Options{
 		Reconciler: "fairlead.io", Namespace: "shop",
 		Owner: manifests.Owner{
 			Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: "shop",

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fairlead-io/fairlead/internal/depgraph"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -97,7 +98,7 @@ const (
 
 // edges calls draw for each edge.
 func (d drawing) edges(draw func(from, to int, kind edgeKind)) {
-	values := manifests.ValueEdges(d.objects)
+	values := depgraph.ValueEdges(d.objects)
 	for i := range d.objects {
 		o := &d.objects[i]
 		if number, drawn := d.numbers[o.Key]; !drawn || number != i {

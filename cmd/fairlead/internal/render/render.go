@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // Request has the source, the options and the identity of a rendering.
@@ -82,7 +83,7 @@ func Dependents(ctx context.Context, req Request) ([]manifests.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	objects, err := normalise(generated, req.Namespace, req.Name, ignored, builtin.ScopeOf)
+	objects, err := normaliseSet(generated, req.Namespace, req.Name, ignored, builtin.ScopeOf)
 	if err != nil {
 		return nil, WithPlaces(err, req.places)
 	}
@@ -127,28 +128,28 @@ func Live(
 		}
 		return manifests.ScopeNamespaced, nil
 	}
-	normalised, err := normalise(objects, req.Namespace, req.Name, ignored, served)
+	normalised, err := normaliseSet(objects, req.Namespace, req.Name, ignored, served)
 	return normalised, WithPlaces(err, places)
 }
 
 // ignoredBySpec returns the rules of ignored fields of a component of the ready-made operator.
-func ignoredBySpec(obj client.Object) ([]manifests.IgnoreRule, error) {
+func ignoredBySpec(obj client.Object) ([]normalise.IgnoreRule, error) {
 	c, ok := obj.(*v1alpha1.Component)
 	if !ok || c == nil {
 		return nil, nil
 	}
-	rules, err := manifests.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.IgnoreRules())
+	rules, err := normalise.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.IgnoreRules())
 	if err != nil {
 		return nil, fmt.Errorf("spec.ignore: %w", err)
 	}
 	return rules, nil
 }
 
-func normalise(
-	objects []*unstructured.Unstructured, namespace, name string, ignored []manifests.IgnoreRule,
+func normaliseSet(
+	objects []*unstructured.Unstructured, namespace, name string, ignored []normalise.IgnoreRule,
 	scopeOf func(schema.GroupVersionKind) (manifests.Scope, error),
 ) ([]manifests.Object, error) {
-	return manifests.Normalise(objects, manifests.NormaliseOptions{
+	return normalise.Manifests(objects, normalise.Options{
 		Reconciler: operator.ReconcilerName, Namespace: namespace, ScopeOf: scopeOf, Ignore: ignored,
 		Owner: manifests.Owner{
 			Reconciler: operator.ReconcilerName, Group: v1alpha1.GroupVersion.Group, Kind: "Component", Namespace: namespace,

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // WithPlaces completes the error of a rendering with the source files of the objects that it renders more than once.
@@ -23,10 +23,10 @@ func WithPlaces(err error, places *Places) error {
 }
 
 // repeatedIn returns the errors of objects that are rendered more than once which an error joins or wraps.
-func repeatedIn(err error) (found []*manifests.RepeatedError) {
+func repeatedIn(err error) (found []*normalise.RepeatedError) {
 	switch e := err.(type) { //nolint:errorlint // The function looks at each error of the tree itself.
-	case *manifests.RepeatedError:
-		return []*manifests.RepeatedError{e}
+	case *normalise.RepeatedError:
+		return []*normalise.RepeatedError{e}
 	case interface{ Unwrap() error }:
 		return repeatedIn(e.Unwrap())
 	case interface{ Unwrap() []error }:

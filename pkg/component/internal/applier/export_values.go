@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/internal/binding"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -21,7 +22,7 @@ var errBindTooLong = fmt.Errorf("the holes of the component take more than %s; s
 // Binder evaluates conditions that read exported values, and fills the holes of an apply set with exported values. The
 // zero value changes nothing.
 type Binder struct {
-	bindings manifests.Bindings
+	bindings binding.Bindings
 	used     bool
 	// conditions decide which objects are applied; see Request.Conditions.
 	conditions Conditions
@@ -35,7 +36,7 @@ type Conditions func(ctx context.Context, export func(name string) (value any, r
 
 // newBinder returns the Binder of an apply set.
 func newBinder(reconciler string, desired []manifests.Object, conditions Conditions) Binder {
-	bindings, used := manifests.NewBindings(reconciler, desired)
+	bindings, used := binding.New(reconciler, desired)
 	if !used {
 		return Binder{}
 	}
@@ -87,7 +88,7 @@ func (b Binder) bind(ctx context.Context, f plan.Facts, o manifests.Object) mani
 	})
 	switch {
 	case err != nil:
-		f.Unbound[o.Key] = plan.Unbound{Message: err.Error(), Failed: !errors.Is(err, manifests.ErrNotYet)}
+		f.Unbound[o.Key] = plan.Unbound{Message: err.Error(), Failed: !errors.Is(err, binding.ErrNotYet)}
 		return o
 	case len(result.Missing) > 0:
 		unbound, texts := plan.Unbound{Missing: result.Missing}, []string(nil)

@@ -12,12 +12,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/internal/packed"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
-// binding returns a set of n objects that have a hole each, in packed form, and of objects that export values. Each
+// setWithHoles returns a set of n objects that have a hole each, in packed form, and of objects that export values. Each
 // object uses one of the values. The format of a hole has the numbers of the value and of the object. Also returned are
 // the facts with these values.
-func binding(t testing.TB, n, exports int, hole string) ([]manifests.Object, plan.Facts) {
+func setWithHoles(t testing.TB, n, exports int, hole string) ([]manifests.Object, plan.Facts) {
 	t.Helper()
 	f := plan.Facts{Owner: component.ID(), Live: plan.Snapshot{}, Inventory: plan.Inventory{}, Revision: 1}
 	var set []*unstructured.Unstructured
@@ -41,7 +42,7 @@ func binding(t testing.TB, n, exports int, hole string) ([]manifests.Object, pla
 		add(fmt.Sprint("reader-", i), map[string]any{reconciler + "/bind": "true"},
 			map[string]any{"url": fmt.Sprintf("https://"+hole, i%exports, i)})
 	}
-	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(set, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop",
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})
@@ -75,7 +76,7 @@ func BenchmarkBind(b *testing.B) {
 		{"different expressions", 256, "${{ value%d + '/%d' }}"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			objects, f := binding(b, 2000, c.exports, c.hole)
+			objects, f := setWithHoles(b, 2000, c.exports, c.hole)
 			binder := newBinder(reconciler, objects, nil)
 			for b.Loop() {
 				if bound := binder.Bind(b.Context(), f); len(bound.Unbound) > 0 || len(bound.Desired) != len(objects) {

@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 const reconciler = "shops.example.com"
@@ -153,7 +154,7 @@ func (c *cluster) desire(bodies ...*unstructured.Unstructured) {
 
 func (c *cluster) normalise(bodies ...*unstructured.Unstructured) []manifests.Object {
 	c.t.Helper()
-	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(bodies, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop", Owner: c.request.Owner, ScopeOf: c.client.Discovery.Scope,
 	})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // requestedExports returns the values of the exports that a request names, as JSON. Exports without a value are
-// missing. Secrets have no values here; see manifests.CheckPublished.
+// missing. Secrets have no values here; see binding.CheckPublished.
 func requestedExports(r Request, f plan.Facts) map[string][]byte {
 	if len(r.Exports) == 0 {
 		return nil

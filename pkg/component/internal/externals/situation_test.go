@@ -16,6 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // noon is the time of the situations in the tables.
@@ -78,7 +79,7 @@ func object(t *testing.T, value string, annotations ...string) *manifests.Object
 		settings[testOwner.Reconciler+"/"+annotations[i]] = annotations[i+1]
 	}
 	body.SetAnnotations(settings)
-	objects, err := manifests.Normalise([]*unstructured.Unstructured{body}, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests([]*unstructured.Unstructured{body}, normalise.Options{
 		Reconciler: testOwner.Reconciler, Namespace: "a", Owner: testOwner,
 	})
 	if err != nil {
@@ -342,7 +343,7 @@ func names(id string) func(*situation) {
 		body := &unstructured.Unstructured{Object: s.wanted.manifest()}
 		body = body.DeepCopy()
 		body.SetAnnotations(map[string]string{testOwner.Reconciler + "/external-id": id})
-		objects, err := manifests.Normalise([]*unstructured.Unstructured{body}, manifests.NormaliseOptions{
+		objects, err := normalise.Manifests([]*unstructured.Unstructured{body}, normalise.Options{
 			Reconciler: testOwner.Reconciler, Namespace: "a", Owner: testOwner,
 		})
 		if err != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records/secretstest"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 const reconciler = "shop.example.com"
@@ -198,7 +199,7 @@ func (w *world) passes(deleting bool, bodies []*unstructured.Unstructured) []pla
 // render returns the apply set with the given manifests.
 func (w *world) render(bodies []*unstructured.Unstructured) []manifests.Object {
 	w.t.Helper()
-	desired, err := manifests.Normalise(bodies, manifests.NormaliseOptions{Reconciler: reconciler, Namespace: "a", Owner: shop})
+	desired, err := normalise.Manifests(bodies, normalise.Options{Reconciler: reconciler, Namespace: "a", Owner: shop})
 	if err != nil {
 		w.t.Fatal(err)
 	}

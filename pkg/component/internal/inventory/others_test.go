@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // writeRecord writes a record without content.
@@ -184,7 +185,7 @@ func phases(c *cluster, names ...string) []manifests.Object {
 		body.SetName(name)
 		bodies = append(bodies, body)
 	}
-	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(bodies, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop", Owner: c.owner(),
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

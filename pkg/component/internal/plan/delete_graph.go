@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/depgraph"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -88,9 +89,9 @@ func (g *removalGraph) edgesOf(e metav1alpha1.InventoryEntry, groups map[string]
 // sort computes the order. Edges inside cycles are removed: the objects of a cycle are removed together. A set with a
 // cycle is never applied, but annotations of live objects can be edited before a lost record is rebuilt from them.
 func (g *removalGraph) sort() {
-	first, rest := manifests.Topological(transposed(g.edges))
+	first, rest := depgraph.Topological(transposed(g.edges))
 	inside := within(g.edges, rest)
-	last, cycles := manifests.Topological(inside)
+	last, cycles := depgraph.Topological(inside)
 	remains := asSet(len(g.edges), rest)
 	last = slices.DeleteFunc(last, func(i int) bool { return !remains[i] })
 	slices.Reverse(last)

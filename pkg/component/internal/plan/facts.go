@@ -38,7 +38,7 @@ type Facts struct {
 	PreDelete, PostDelete []manifests.Object
 	// Phases are the objects that a later deletion applies. An apply only validates them.
 	Phases []manifests.Object
-	// Desired is the apply set, in the order in which it is applied; see manifests.Normalise. An object with several
+	// Desired is the apply set, in the order in which it is applied; see normalise.Manifests. An object with several
 	// occurrences is in Desired several times.
 	Desired []manifests.Object
 	// Excluded has the objects that are not in Desired because their condition include-when is false. The value is false

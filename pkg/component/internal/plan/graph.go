@@ -13,7 +13,7 @@ import (
 )
 
 // splitGraph separates the objects of waves from the objects that depend on others, which come last in an apply set,
-// each after its dependencies; see manifests.Normalise.
+// each after its dependencies; see normalise.Manifests.
 func splitGraph(desired []manifests.Object) (inWaves, inGraph []manifests.Object) {
 	first := slices.IndexFunc(desired, manifests.Object.InGraph)
 	if first < 0 {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/internal/binding"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -36,7 +37,7 @@ func (c *cluster) recordApplied() {
 			Digest: o.Digest, Revision: 1, External: o.Key.IsExternal(), UID: "token",
 		}
 		if o.Settings.Binds() {
-			bindings, _ := manifests.NewBindings(reconciler, c.request.Desired)
+			bindings, _ := binding.New(reconciler, c.request.Desired)
 			filled, err := bindings.Bind(c.t.Context(), o, func(string) (any, bool) { return "7", true })
 			if err != nil {
 				c.t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 const reconciler = "shops.example.com"
@@ -82,7 +83,7 @@ func (c *cluster) desire(bodies ...*unstructured.Unstructured) {
 
 func (c *cluster) normalise(bodies ...*unstructured.Unstructured) []manifests.Object {
 	c.t.Helper()
-	objects, err := manifests.Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(bodies, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop", Owner: owner,
 		ScopeOf: c.client.Discovery.Scope, StatusIsSubresource: c.client.Discovery.HasStatusSubresource,
 	})

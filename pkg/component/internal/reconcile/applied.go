@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/internal/binding"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -20,7 +21,7 @@ func (p *Pass) admit(
 	if err := p.Quotas.Admit(ctx, c.Name(), desired, inventory); err != nil {
 		return err
 	}
-	if err := manifests.CheckPublished(c.Exports, desired); err != nil {
+	if err := binding.CheckPublished(c.Exports, desired); err != nil {
 		return passerror.InvalidSpec(err)
 	}
 	return nil

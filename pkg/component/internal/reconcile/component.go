@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // Component is the component that a pass works on: the API object, and the values that its spec declares.
@@ -65,7 +66,7 @@ type Declared struct {
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
 	// Ignore are the rules of ignored fields: those of the options, and those of the component.
-	Ignore []manifests.IgnoreRule
+	Ignore []normalise.IgnoreRule
 	// Externals handle the externals by kind.
 	Externals []external.Driver
 	// Exports are the names of the exports that are published in the status.

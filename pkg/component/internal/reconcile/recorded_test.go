@@ -25,6 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // recording is a ComponentRecord under test. The embedded world stores the component in a fake client. The embedded
@@ -247,7 +248,7 @@ func recordedSet(t *testing.T) rendering.Set {
 			},
 		},
 	}}
-	objects, err := rendering.Normalise([]*unstructured.Unstructured{body}, manifests.NormaliseOptions{
+	objects, err := rendering.Normalise([]*unstructured.Unstructured{body}, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop", Owner: owner,
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

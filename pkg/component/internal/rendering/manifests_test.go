@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // normalisedSet returns n normalised ConfigMaps.
@@ -26,7 +27,7 @@ func normalisedSet(t testing.TB, n int) []manifests.Object {
 			"metadata": map[string]any{"name": fmt.Sprintf("settings-%d", i)},
 		}})
 	}
-	objects, err := manifests.Normalise(set, manifests.NormaliseOptions{
+	objects, err := normalise.Manifests(set, normalise.Options{
 		Reconciler: "test.example.com", Namespace: "shop", Owner: manifests.Owner{Kind: "Set", Namespace: "shop", Name: "one"},
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 func TestNormaliseReturnsARetriedErrorOnlyForDiscovery(t *testing.T) {
@@ -33,7 +34,7 @@ func TestNormaliseReturnsARetriedErrorOnlyForDiscovery(t *testing.T) {
 		{"a correct manifest is not an error", manifest("a"), nil, "", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Normalise([]*unstructured.Unstructured{c.manifest}, manifests.NormaliseOptions{
+			_, err := Normalise([]*unstructured.Unstructured{c.manifest}, normalise.Options{
 				Reconciler: "a.example.com", Namespace: "shop",
 				ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, c.answer },
 			})

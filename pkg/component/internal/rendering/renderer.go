@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // Options configure a Renderer.
@@ -46,7 +47,7 @@ type Options struct {
 	SkipDeterminismCheck bool
 	// Adoption is the adoption policy of the reconciler.
 	Adoption metav1alpha1.AdoptionPolicy
-	// Conditions are the names of the conditions in Go; see manifests.NormaliseOptions.
+	// Conditions are the names of the conditions in Go; see normalise.Options.
 	Conditions []string
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
@@ -85,12 +86,12 @@ type Request struct {
 	// the rendering.
 	Adoption metav1alpha1.AdoptionPolicy
 	// Ignore are the rules of ignored fields. They are no input of the rendering.
-	Ignore []manifests.IgnoreRule
+	Ignore []normalise.IgnoreRule
 	// Records is the memory of the component's records.
 	Records *records.Memory
 	// Kills is the memory of the renderings that were killed; nil if every rendering is tried, as in a preview.
 	Kills *Kills
-	// CheckExternal checks the manifest of an external; see manifests.NormaliseOptions.
+	// CheckExternal checks the manifest of an external; see normalise.Options.
 	CheckExternal func(body *unstructured.Unstructured, partial bool) error
 	// Requested is the last request for a pass by annotation.
 	Requested string
@@ -232,7 +233,7 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	if err != nil {
 		return Set{}, err
 	}
-	objects, err := Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := Normalise(bodies, normalise.Options{
 		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
 		RemoteTarget:        req.Target.Cluster != "",
 		ScopeOf:             req.Target.Client.Discovery.Scope,
@@ -259,9 +260,9 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	return set, err
 }
 
-// Normalise calls manifests.Normalise, and returns its errors as condition errors. If discovery failed, the error is
+// Normalise calls normalise.Manifests, and returns its errors as condition errors. If discovery failed, the error is
 // retried; errors in the manifests are terminal.
-func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions) ([]manifests.Object, error) {
+func Normalise(bodies []*unstructured.Unstructured, o normalise.Options) ([]manifests.Object, error) {
 	var failure error
 	scopeOf := o.ScopeOf
 	o.ScopeOf = func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
@@ -271,7 +272,7 @@ func Normalise(bodies []*unstructured.Unstructured, o manifests.NormaliseOptions
 		}
 		return scope, err
 	}
-	objects, err := manifests.Normalise(bodies, o)
+	objects, err := normalise.Manifests(bodies, o)
 	switch {
 	case failure != nil:
 		return nil, &passerror.Error{
@@ -290,7 +291,7 @@ func NormalisePhases(
 	bodies []*unstructured.Unstructured, owner manifests.Owner,
 	scopeOf func(schema.GroupVersionKind) (manifests.Scope, error), managed []manifests.ManagedType,
 ) (pre, post []manifests.Object, err error) {
-	objects, err := Normalise(bodies, manifests.NormaliseOptions{
+	objects, err := Normalise(bodies, normalise.Options{
 		Reconciler: owner.Reconciler, Owner: owner, ScopeOf: scopeOf, Managed: managed,
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
 // maxSourceVersion bounds the name and the version of a source, in bytes.
@@ -61,7 +62,7 @@ type Set struct {
 }
 
 // ignoreDigest returns a text that identifies rules of ignored fields. It is empty if there are no rules.
-func ignoreDigest(rules []manifests.IgnoreRule) string {
+func ignoreDigest(rules []normalise.IgnoreRule) string {
 	texts := make([]string, 0, len(rules))
 	for _, rule := range rules {
 		texts = append(texts, rule.String())
