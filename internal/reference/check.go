@@ -19,8 +19,13 @@ const notice = "<!-- Made from the code by make generate. -->\n\n"
 // file instead.
 func Check(t testing.TB, name, content string) {
 	t.Helper()
+	CheckText(t, name, notice+content)
+}
+
+// CheckText is Check for a file that is no page.
+func CheckText(t testing.TB, name, content string) {
+	t.Helper()
 	path := filepath.Join(folder(t), filepath.FromSlash(name))
-	content = notice + content
 	if *update {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -29,43 +29,112 @@ const MaxStatusInventory = 256 << 10
 type Options struct {
 	// Policies are the defaults for dependents if neither their manifests nor their component set a policy.
 	Policies Policies
+
 	// PreviousManagers are field managers of tools that managed the dependents before. kubectl and Helm are always
 	// included. Under the update policy ssa-override the reconciler takes over the fields of these managers. A field
 	// that only they own is then removed if the manifest does not set it.
 	PreviousManagers []string
-	// MaxConcurrentReconciles is the maximum number of components over which passes are made at the same time; 8 by
-	// default.
-	MaxConcurrentReconciles int
-	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default.
-	// All components share this limit fairly: if k components write at the same time, each may send about 1/k of the
-	// requests, regardless of the number of its dependents. A single component may send all of them.
-	Writers int
-	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
-	// It is the longest time between two passes; up to a tenth is subtracted, so that resyncs are spread.
-	// A negative value turns the resync off.
-	ResyncInterval time.Duration
-	// RetryInterval is the delay before the retry of a persistent error, for components that do not implement Retrier; 1m
-	// by default.
-	RetryInterval time.Duration
-	// Timeout is the time in which a component must become Ready, for components that do not implement Timeouter; 10m by
-	// default.
-	Timeout time.Duration
+
+	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
+	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
+	Ignore []metav1alpha1.IgnoreRule
+
+	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects that
+	// Kubernetes, Istio and OpenShift create are known and need no entry. If a namespace is a dependent, these objects
+	// do not block its deletion; they are deleted with the namespace.
+	Incidental []Incidental
+
 	// DefaultServiceAccount is the name of the service account for components that set neither a service account nor an
 	// impersonated user. The account is in the namespace of the component. If this option is set, the reconciler never
 	// acts as the operator for a component. A component with a kubeconfig uses this account for look-ups in its own
 	// cluster.
 	DefaultServiceAccount string
-	// RenderedBytes is the memory, in bytes, for the compressed results of renderings, over all components; 256 MiB by
-	// default. When the memory is full, the least recently used result is dropped. The dropped result is rendered again
-	// when a pass needs it.
-	RenderedBytes int
-	// MemoryBudget is the memory, in bytes, that the passes over all components take together, by an estimate: their
-	// fetched sources and references, decoded renderings, records, plans, and large responses of target clusters. A pass
-	// that needs more than is left ends, and is made again when its turn comes; the namespaces take turns. A component
-	// that needs more than all of it is refused. Zero, the default, sets no limit. Not included are caches (see
-	// RenderedBytes), the objects that watches keep, and the work of a generator in this process before it returns its
-	// objects; see package isolate.
-	MemoryBudget int64
+
+	// Timeout is the time in which a component must become Ready, for components that do not implement Timeouter; 10m by
+	// default.
+	Timeout time.Duration
+
+	// RetryInterval is the delay before the retry of a persistent error, for components that do not implement Retrier; 1m
+	// by default.
+	RetryInterval time.Duration
+
+	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
+	// It is the longest time between two passes; up to a tenth is subtracted, so that resyncs are spread.
+	// A negative value turns the resync off.
+	ResyncInterval time.Duration
+
+	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over
+	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
+	// delays of retries. A pass that ends because the component waits for a watch, or for its turn to render, does not
+	// count. Zero, the default, sets no limit.
+	MinInterval time.Duration
+
+	// Limiter limits the rate of passes over each component in addition to MinInterval, such as PassesWithin(2,
+	// time.Minute). Nil, the default, sets no limit.
+	Limiter Limiter
+
+	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
+	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
+	// controllers, and the annotation AnnotationReconcileRequested.
+	WatchMetadata bool
+
+	// WatchStatus starts a pass also when another client changes the author's part of a component's status: the fields
+	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
+	// with UpdateStatus, starts at most one pass.
+	WatchStatus bool
+
+	// Watches are additional watches that start passes over components. Dependents and references are always watched.
+	Watches []Watch
+
+	// WatchScope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
+	// watches; WatchScopeCluster by default.
+	WatchScope WatchScope
+
+	// WatchNamespaces are the namespaces in which components are watched under WatchScopeNamespaces.
+	WatchNamespaces []string
+
+	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
+	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
+	CacheFull []schema.GroupKind
+
+	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
+	// names.
+	Conditions map[string]Condition
+
+	// ConditionParameters, if set, returns the parameters that the conditions include-when and active-when see; with a nil
+	// result they see the parameters of the component, and the values of event sources as inputs. It is called when the
+	// inputs or the look-ups of a rendering changed, and after a restart, for components with conditions. The request has
+	// Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
+	ConditionParameters func(ctx context.Context, req generator.Request) (map[string]any, error)
+
+	// Analyzers decide about the readiness of the dependents of a kind, in place of the rules of kstatus.
+	Analyzers map[schema.GroupKind]Analyzer
+
+	// Matchers decide, for the dependents of a kind, whether a live object must be written. Dependents of these kinds are
+	// cached as complete objects, as those of CacheFull.
+	Matchers map[schema.GroupKind]Matcher
+
+	// Externals handle the dependents outside Kubernetes, by kind; see package external. An external whose kind nothing
+	// handles is a mistake in the manifests.
+	Externals []external.Driver
+
+	// ExternalsOf returns further handlers for the externals of a component, such as services that its spec names. It is
+	// called in each pass, so it must not wait, and it must return the same Driver as long as the spec is the same. An
+	// error is treated as a mistake in the spec.
+	ExternalsOf func(obj client.Object) ([]external.Driver, error)
+
+	// Fetcher fetches the sources of components that implement SourceHolder.
+	Fetcher Fetcher
+
+	// MaxConcurrentReconciles is the maximum number of components over which passes are made at the same time; 8 by
+	// default.
+	MaxConcurrentReconciles int
+
+	// Writers is the maximum number of concurrent requests that write dependents in a target cluster; 16 by default.
+	// All components share this limit fairly: if k components write at the same time, each may send about 1/k of the
+	// requests, regardless of the number of its dependents. A single component may send all of them.
+	Writers int
+
 	// Quota returns the quota of a namespace. A pass that would add dependents above the quota is refused: the component
 	// is Stalled with reason QuotaExceeded, and the pass writes nothing. A component that renders only dependents that it
 	// has already is never refused, and a deletion neither. Quota is called in each pass over a namespaced component, so
@@ -73,34 +142,43 @@ type Options struct {
 	// After an error nothing is written; see QuotaExceeded and RetryAfter. Nil, the default, sets no quotas. A preview
 	// does not check quotas.
 	Quota func(ctx context.Context, namespace string) (Quota, error)
-	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
-	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
-	CacheFull []schema.GroupKind
-	// WatchScope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
-	// watches; WatchScopeCluster by default.
-	WatchScope WatchScope
-	// WatchNamespaces are the namespaces in which components are watched under WatchScopeNamespaces.
-	WatchNamespaces []string
-	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects that
-	// Kubernetes, Istio and OpenShift create are known and need no entry. If a namespace is a dependent, these objects
-	// do not block its deletion; they are deleted with the namespace.
-	Incidental []Incidental
-	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over
-	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
-	// delays of retries. A pass that ends because the component waits for a watch, or for its turn to render, does not
-	// count. Zero, the default, sets no limit.
-	MinInterval time.Duration
-	// Limiter limits the rate of passes over each component in addition to MinInterval, such as PassesWithin(2,
-	// time.Minute). Nil, the default, sets no limit.
-	Limiter Limiter
-	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
-	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
-	// controllers, and the annotation AnnotationReconcileRequested.
-	WatchMetadata bool
-	// WatchStatus starts a pass also when another client changes the author's part of a component's status: the fields
-	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
-	// with UpdateStatus, starts at most one pass.
-	WatchStatus bool
+
+	// RenderedBytes is the memory, in bytes, for the compressed results of renderings, over all components; 256 MiB by
+	// default. When the memory is full, the least recently used result is dropped. The dropped result is rendered again
+	// when a pass needs it.
+	RenderedBytes int
+
+	// MemoryBudget is the memory, in bytes, that the passes over all components take together, by an estimate: their
+	// fetched sources and references, decoded renderings, records, plans, and large responses of target clusters. A pass
+	// that needs more than is left ends, and is made again when its turn comes; the namespaces take turns. A component
+	// that needs more than all of it is refused. Zero, the default, sets no limit. Not included are caches (see
+	// RenderedBytes), the objects that watches keep, and the work of a generator in this process before it returns its
+	// objects; see package isolate.
+	MemoryBudget int64
+
+	// StatusInventory is the maximum size, in bytes, of an inventory in the status of a component; a dependent takes about
+	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
+	// namespace of the records. If the value is negative, all inventories are kept in Secrets.
+	StatusInventory int
+
+	// IdleInventory moves the inventories of components out of the manager's cache, and drops those of idle components,
+	// also those that are in Secrets. The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil,
+	// the default, keeps all inventories in memory.
+	IdleInventory *IdleInventory
+
+	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
+	TracerProvider trace.TracerProvider
+
+	// DependentEvents also creates Kubernetes events about dependents that were adopted, were repaired, or failed: one for
+	// each dependent, reason and revision of the component, and at most ten for each reason and revision. By default the
+	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig, and dependents
+	// outside Kubernetes, get no events. The operator needs the right to create and patch events in the namespaces of the
+	// dependents; the events about cluster-scoped dependents are in the namespace default.
+	DependentEvents bool
+
+	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
+	SkipComponentMetrics bool
+
 	// FieldOwner is the field manager of the writes of dependents and of the reconciler's part of the status; the name of
 	// the reconciler by default. Managed fields thus show whether another client wrote the record in the status. Fields of
 	// FormerFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
@@ -108,68 +186,27 @@ type Options struct {
 	// stays behind. Keep an owner in FormerFieldOwners until no managed fields name it.
 	FieldOwner        string
 	FormerFieldOwners []string
+
 	// Finalizer is the finalizer on components; "<name>/finalizer" by default. A component with one of FormerFinalizers,
 	// or with the default finalizer, is held, too; the first pass replaces these finalizers by Finalizer in one write. A
 	// component that is being deleted keeps them until its dependents are gone.
 	Finalizer        string
 	FormerFinalizers []string
-	// DependentEvents also creates Kubernetes events about dependents that were adopted, were repaired, or failed: one for
-	// each dependent, reason and revision of the component, and at most ten for each reason and revision. By default the
-	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig, and dependents
-	// outside Kubernetes, get no events. The operator needs the right to create and patch events in the namespaces of the
-	// dependents; the events about cluster-scoped dependents are in the namespace default.
-	DependentEvents bool
+
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
 	// while cluster-scoped components exist, because their records are searched in this namespace only. An inventory
 	// whose record is not found is rebuilt from the labels of the dependents. The record of the objects that a deletion
 	// applies (its phases) cannot be rebuilt; the event PhasesLost reports this loss.
 	RecordNamespace string
-	// StatusInventory is the maximum size, in bytes, of an inventory in the status of a component; a dependent takes about
-	// 150 bytes. The default, which is also the maximum, is 256 KiB. A larger inventory is kept in Secrets in the
-	// namespace of the records. If the value is negative, all inventories are kept in Secrets.
-	StatusInventory int
-	// IdleInventory moves the inventories of components out of the manager's cache, and drops those of idle components,
-	// also those that are in Secrets. The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil,
-	// the default, keeps all inventories in memory.
-	IdleInventory *IdleInventory
-	// Fetcher fetches the sources of components that implement SourceHolder.
-	Fetcher Fetcher
+
 	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
 	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set
 	// this option only for generators that are deterministic, and too slow to be called twice. Without the check,
 	// values that differ at each rendering, such as random passwords, are not detected and change at a restart of the
 	// operator. Every change of the status of a looked-up object then starts a new rendering.
 	SkipDeterminismCheck bool
-	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
-	// names.
-	Conditions map[string]Condition
-	// ConditionParameters, if set, returns the parameters that the conditions include-when and active-when see; with a nil
-	// result they see the parameters of the component, and the values of event sources as inputs. It is called when the
-	// inputs or the look-ups of a rendering changed, and after a restart, for components with conditions. The request has
-	// Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
-	ConditionParameters func(ctx context.Context, req generator.Request) (map[string]any, error)
-	// Analyzers decide about the readiness of the dependents of a kind, in place of the rules of kstatus.
-	Analyzers map[schema.GroupKind]Analyzer
-	// Matchers decide, for the dependents of a kind, whether a live object must be written. Dependents of these kinds are
-	// cached as complete objects, as those of CacheFull.
-	Matchers map[schema.GroupKind]Matcher
-	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
-	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
-	Ignore []metav1alpha1.IgnoreRule
-	// Externals handle the dependents outside Kubernetes, by kind; see package external. An external whose kind nothing
-	// handles is a mistake in the manifests.
-	Externals []external.Driver
-	// ExternalsOf returns further handlers for the externals of a component, such as services that its spec names. It is
-	// called in each pass, so it must not wait, and it must return the same Driver as long as the spec is the same. An
-	// error is treated as a mistake in the spec.
-	ExternalsOf func(obj client.Object) ([]external.Driver, error)
-	// Watches are additional watches that start passes over components. Dependents and references are always watched.
-	Watches []Watch
-	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
-	TracerProvider trace.TracerProvider
-	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
-	SkipComponentMetrics bool
+
 	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
 	// tests.
 	SkipNameValidation bool
