@@ -69,18 +69,11 @@ type Hooks[T Component] struct {
 	PostPass ResultHook[T]
 }
 
-// The types of package result that hooks meet.
-type (
-	Outcome = result.Outcome
-	Waiting = result.Waiting
-	Change  = result.Change
-)
-
 // PassResult is the result of a pass.
 type PassResult struct {
 	// Outcome has the dependents that the pass waits for, and its changes. It is empty if the pass ended before it looked
 	// at the dependents.
-	Outcome Outcome
+	Outcome result.Outcome
 	// Failure is the failure of the pass, or nil.
 	Failure *PassError
 }

@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
@@ -32,27 +33,6 @@ import (
 	enginereconcile "github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-)
-
-// Annotations of a component. The name of the reconciler is their prefix, as in <reconciler>/suspend-reason. These
-// annotations are not inputs of the rendering.
-const (
-	// AnnotationReconcileRequested starts a pass when its value changes.
-	AnnotationReconcileRequested = "reconcile-requested-at"
-	// AnnotationAcceptUnknown lists API groups, separated by commas. The deletion of the component may delete definitions
-	// of these groups although their instances cannot be listed, because their API does not answer or no version is
-	// served. Foreign instances that can be listed still block the deletion.
-	AnnotationAcceptUnknown = "accept-unknown"
-	// AnnotationReconcileAcknowledge requests that the end of a requested pass is shown in the status. If its value is
-	// equal to the value of AnnotationReconcileRequested, the pass writes this value to lastHandledReconcileAt in the
-	// status. Without this annotation, a requested pass does not write the status unless something else changed.
-	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
-	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
-	AnnotationSuspendReason = "suspend-reason"
-	// AnnotationResolveExternal has the answers of a person to uncertain creates of externals, as a JSON object whose keys
-	// are Kind/name: {"Schema/orders": {"token": "...", "id": "4711"}}, or "absent": true in place of the id. An answer
-	// counts only for the create with this token.
-	AnnotationResolveExternal = "resolve-external"
 )
 
 // SetupWithManager registers the reconciler with a manager. The components are in the cluster of the manager. The
@@ -223,12 +203,12 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 }
 
 // needsPass reports whether a change of a component needs a pass: the changes that components.NeedsPass reports, a
-// changed annotation AnnotationReconcileRequested or AnnotationAcceptUnknown, and a status that names inventory Secrets
+// changed annotation metav1alpha1.AnnotationReconcileRequested or metav1alpha1.AnnotationAcceptUnknown, and a status that names inventory Secrets
 // which this process did not write, or whose record another client wrote. With Options.WatchMetadata, all other changes
 // of the metadata also need a pass.
 func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
-	requested, accepted := r.name+"/"+AnnotationReconcileRequested, r.name+"/"+AnnotationAcceptUnknown
-	resolved := r.name + "/" + AnnotationResolveExternal
+	requested, accepted := r.name+"/"+metav1alpha1.AnnotationReconcileRequested, r.name+"/"+metav1alpha1.AnnotationAcceptUnknown
+	resolved := r.name + "/" + metav1alpha1.AnnotationResolveExternal
 	return components.NeedsPass(before, after, r.options.finalizers(r.name)) ||
 		!r.namesOther(before) && r.namesOther(after) ||
 		r.components.IsDoubted(after) && (!r.components.IsDoubted(before) || components.BecomesReady(before, after)) ||

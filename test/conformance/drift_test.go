@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component"
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 var _ = Describe("Drift of dependents:", func() {
@@ -152,6 +152,6 @@ var _ = Describe("Drift of dependents:", func() {
 		mark := markAudit(ctx)
 		requestPass(ctx, g, operator)
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
-		Expect(current(ctx, g).Annotations).To(HaveKey(operator + "/" + component.AnnotationReconcileRequested))
+		Expect(current(ctx, g).Annotations).To(HaveKey(operator + "/" + metav1alpha1.AnnotationReconcileRequested))
 	})
 })

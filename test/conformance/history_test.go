@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -157,7 +156,7 @@ var _ = Describe("The acknowledgement of requests for a pass:", func() {
 		settle(ctx, operator)
 		before := passes(operator)
 		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%s","%s/%s":"%s"}},"spec":{"suspend":%t}}`,
-			operator, component.AnnotationReconcileRequested, requested, operator, component.AnnotationReconcileAcknowledge, acknowledge, suspend))
+			operator, metav1alpha1.AnnotationReconcileRequested, requested, operator, metav1alpha1.AnnotationReconcileAcknowledge, acknowledge, suspend))
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
 		return current(ctx, g).Status.Status
@@ -180,7 +179,7 @@ var _ = Describe("Suspended components:", func() {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"the database moves"}},"spec":{"suspend":true}}`,
-			operator, component.AnnotationSuspendReason))
+			operator, metav1alpha1.AnnotationSuspendReason))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended: reconciling is suspended in the spec: the database moves")
 	})
 })

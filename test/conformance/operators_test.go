@@ -204,7 +204,7 @@ func requestPass(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	before := passes(operator)
 	patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%d"}}}`,
-		operator, component.AnnotationReconcileRequested, sequence.Add(1)))
+		operator, metav1alpha1.AnnotationReconcileRequested, sequence.Add(1)))
 	Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 }
 

@@ -40,7 +40,7 @@ var _ = Describe("The schedule of passes:", func() {
 		settle(ctx, operator)
 		before, had := current(ctx, g).Status, count.Load()
 		mark := markAudit(ctx)
-		annotate(ctx, g, operator+"/"+component.AnnotationReconcileRequested)
+		annotate(ctx, g, operator+"/"+metav1alpha1.AnnotationReconcileRequested)
 		Eventually(ctx, count.Load).Should(Equal(had + 1))
 		settle(ctx, operator)
 		Expect(count.Load()).To(Equal(had + 1))

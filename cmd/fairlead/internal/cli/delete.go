@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
@@ -22,7 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
-	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
@@ -228,7 +228,7 @@ func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*uns
 	if err != nil {
 		return nil, err
 	}
-	key := m.Annotation(component.AnnotationAcceptUnknown)
+	key := m.Annotation(metav1alpha1.AnnotationAcceptUnknown)
 	if recorded := f.Live.GetAnnotations()[key]; recorded != "" {
 		groups = slices.Concat(strings.Split(recorded, ","), groups)
 	}

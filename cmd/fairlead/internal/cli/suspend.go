@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const suspendHelp = `Suspend the component NAME: its operator does not reconcile it, and neither updates nor
@@ -43,13 +43,13 @@ func (a *app) suspend(ctx context.Context, name, reason string, wait bool, timeo
 	if err != nil {
 		return err
 	}
-	noted := f.Live.GetAnnotations()[f.Annotation(component.AnnotationSuspendReason)]
+	noted := f.Live.GetAnnotations()[f.Annotation(metav1alpha1.AnnotationSuspendReason)]
 	after, word := f.Live, "is suspended already"
 	if !f.IsSuspended() || noted != reason && reason != "" {
-		annotations := map[string]string{f.Annotation(component.AnnotationSuspendReason): reason}
+		annotations := map[string]string{f.Annotation(metav1alpha1.AnnotationSuspendReason): reason}
 		if word = "suspended"; f.IsSuspended() {
 			// A changed reason alone starts no pass, so the status would not show it.
-			annotations[f.Annotation(component.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
+			annotations[f.Annotation(metav1alpha1.AnnotationReconcileRequested)] = time.Now().UTC().Format(time.RFC3339Nano)
 		}
 		if after, err = f.Cluster.Suspend(ctx, f.Target, f.Live, true, annotations); err != nil {
 			return err
@@ -101,7 +101,7 @@ func (a *app) resume(ctx context.Context, name string, wait bool, timeout, unser
 	after, word := f.Live, "is not suspended"
 	if f.IsSuspended() {
 		word = "resumed"
-		reason := map[string]string{f.Annotation(component.AnnotationSuspendReason): ""}
+		reason := map[string]string{f.Annotation(metav1alpha1.AnnotationSuspendReason): ""}
 		if after, err = f.Cluster.Suspend(ctx, f.Target, f.Live, false, reason); err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 // Object is an object that exists in a cluster.
@@ -58,9 +57,9 @@ func (m Managed) RequestReconcile(
 	ctx context.Context, acknowledge bool,
 ) (after *unstructured.Unstructured, request string, err error) {
 	request = time.Now().UTC().Format(time.RFC3339Nano)
-	annotations := map[string]string{m.Annotation(component.AnnotationReconcileRequested): request}
+	annotations := map[string]string{m.Annotation(metav1alpha1.AnnotationReconcileRequested): request}
 	if acknowledge {
-		annotations[m.Annotation(component.AnnotationReconcileAcknowledge)] = request
+		annotations[m.Annotation(metav1alpha1.AnnotationReconcileAcknowledge)] = request
 	}
 	after, err = m.Cluster.Annotate(ctx, m.Live, annotations)
 	return after, request, err

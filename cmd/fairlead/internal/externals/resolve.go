@@ -15,7 +15,6 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
@@ -27,7 +26,7 @@ type Answer struct {
 	Absent bool
 }
 
-// resolution is a value in the annotation component.AnnotationResolveExternal.
+// resolution is a value in the annotation metav1alpha1.AnnotationResolveExternal.
 type resolution struct {
 	Token  string `json:"token"`
 	ID     string `json:"id,omitempty"`
@@ -109,7 +108,7 @@ func (e External) token() string {
 // Resolve tells the operator the answer, waits until the operator has used it, and returns a sentence that says what
 // came of it. A timeout of zero is no limit.
 func (r *Resolver) Resolve(ctx context.Context, answer Answer, timeout time.Duration) (string, error) {
-	key := r.managed.Annotation(component.AnnotationResolveExternal)
+	key := r.managed.Annotation(metav1alpha1.AnnotationResolveExternal)
 	answers := answersIn(r.component.Live.GetAnnotations()[key])
 	answers[r.external.Name()] = resolution{Token: r.token, ID: answer.ID, Absent: answer.Absent}
 	text, err := json.Marshal(answers)
@@ -119,8 +118,8 @@ func (r *Resolver) Resolve(ctx context.Context, answer Answer, timeout time.Dura
 	request := time.Now().UTC().Format(time.RFC3339Nano)
 	after, err := r.component.Cluster.Annotate(ctx, r.component.Live, map[string]string{
 		key: string(text),
-		r.managed.Annotation(component.AnnotationReconcileRequested):   request,
-		r.managed.Annotation(component.AnnotationReconcileAcknowledge): request,
+		r.managed.Annotation(metav1alpha1.AnnotationReconcileRequested):   request,
+		r.managed.Annotation(metav1alpha1.AnnotationReconcileAcknowledge): request,
 	})
 	if apierrors.IsForbidden(err) {
 		return "", exit.Unasked("to answer, you need the right to patch %s, which you lack: %w", r.component.Target, err)

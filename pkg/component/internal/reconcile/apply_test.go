@@ -153,7 +153,7 @@ func TestARequestedPassRepairsAtOnceAndAppliesNothingAgain(t *testing.T) {
 		t.Error("the trigger or the nonce differs although nothing has changed")
 	}
 	asked := requests(func(c *Component) {
-		c.SetAnnotations(map[string]string{reconciler + "/" + AnnotationRequested: "now"})
+		c.SetAnnotations(map[string]string{reconciler + "/" + metav1alpha1.AnnotationReconcileRequested: "now"})
 	})
 	if asked.Trigger != first.Trigger || asked.RepairNonce == first.RepairNonce {
 		t.Error("a requested pass must have the same trigger and another nonce")

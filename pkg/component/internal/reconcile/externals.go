@@ -23,10 +23,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// AnnotationResolveExternal is an annotation of a component: the answers of a person to uncertain creates of externals.
-// It is a JSON object whose keys are Kind/name, and whose values have the token, and either the id or absent: true.
-const AnnotationResolveExternal = "resolve-external"
-
 // Externals has the externals of components. A nil Externals has none, as in a preview.
 type Externals struct {
 	Manager *externals.Manager
@@ -154,7 +150,7 @@ func (e *Externals) get(owner manifests.Owner, key manifests.Key) (*unstructured
 
 // resolutions returns the answers of a person to uncertain creates.
 func resolutions(obj client.Object, reconciler string) (map[manifests.Key]externals.Resolution, error) {
-	name := reconciler + "/" + AnnotationResolveExternal
+	name := reconciler + "/" + metav1alpha1.AnnotationResolveExternal
 	text := obj.GetAnnotations()[name]
 	if text == "" {
 		return nil, nil
@@ -168,7 +164,7 @@ func resolutions(obj client.Object, reconciler string) (map[manifests.Key]extern
 		kind, name, ok := strings.Cut(key, "/")
 		if !ok {
 			return nil, passerror.InvalidSpec(fmt.Errorf(
-				"annotation %s: the key %q is no Kind/name", reconciler+"/"+AnnotationResolveExternal, key))
+				"annotation %s: the key %q is no Kind/name", reconciler+"/"+metav1alpha1.AnnotationResolveExternal, key))
 		}
 		found[manifests.Key{Group: manifests.ExternalGroup, Kind: kind, Name: name}] = r
 	}

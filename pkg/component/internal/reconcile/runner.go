@@ -27,21 +27,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Names of annotations of a component. The prefix of each annotation is the name of the reconciler, as in
-// <reconciler>/suspend-reason.
-const (
-	// AnnotationRequested starts a pass whenever its value changes.
-	AnnotationRequested = "reconcile-requested-at"
-	// AnnotationAcknowledge requests an acknowledgement: if it has the same value as AnnotationRequested, the pass
-	// writes that value to the status.
-	AnnotationAcknowledge = "reconcile-acknowledge"
-	// AnnotationAcceptUnknown lists API groups, separated by commas. The deletion of the component may delete definitions
-	// of these groups although their instances cannot be listed.
-	AnnotationAcceptUnknown = "accept-unknown"
-	// AnnotationSuspendReason is the reason why a component is suspended.
-	AnnotationSuspendReason = "suspend-reason"
-)
-
 // Runner makes passes over components, and reports them.
 type Runner struct {
 	Pass
@@ -174,7 +159,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return r.Delete(ctx, c)
 	case components.Suspended(c.Object):
 		r.Externals.pause(r.Owners.Known(c.Name()))
-		return outcome.Outcome{}, status.Suspended(c.GetAnnotations()[r.Reconciler+"/"+AnnotationSuspendReason])
+		return outcome.Outcome{}, status.Suspended(c.GetAnnotations()[r.Reconciler+"/"+metav1alpha1.AnnotationSuspendReason])
 	}
 	if waits {
 		return outcome.Outcome{Observing: true}, nil
@@ -397,21 +382,21 @@ func (r *Runner) requestOf(c *Component) schedule.Request {
 }
 
 func requestedAt(obj client.Object, reconciler string) string {
-	return obj.GetAnnotations()[reconciler+"/"+AnnotationRequested]
+	return obj.GetAnnotations()[reconciler+"/"+metav1alpha1.AnnotationReconcileRequested]
 }
 
 // acceptedGroups returns the groups that the annotation AnnotationAcceptUnknown lists.
 func acceptedGroups(obj client.Object, reconciler string) []string {
-	return strings.FieldsFunc(obj.GetAnnotations()[reconciler+"/"+AnnotationAcceptUnknown], func(r rune) bool {
+	return strings.FieldsFunc(obj.GetAnnotations()[reconciler+"/"+metav1alpha1.AnnotationAcceptUnknown], func(r rune) bool {
 		return r == ',' || r == ' '
 	})
 }
 
-// acknowledged returns the value of AnnotationRequested if AnnotationAcknowledge has the same value, and an empty
+// acknowledged returns the value of AnnotationReconcileRequested if AnnotationReconcileAcknowledge has the same value, and an empty
 // string otherwise.
 func acknowledged(obj client.Object, reconciler string) string {
 	request := requestedAt(obj, reconciler)
-	if obj.GetAnnotations()[reconciler+"/"+AnnotationAcknowledge] != request {
+	if obj.GetAnnotations()[reconciler+"/"+metav1alpha1.AnnotationReconcileAcknowledge] != request {
 		return ""
 	}
 	return request

@@ -105,7 +105,7 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 func TestASuspendedComponentIsLeftAlone(t *testing.T) {
 	w := newWorld(t, func(p *part) {
 		p.Spec.Suspend = true
-		p.Annotations = map[string]string{reconciler + "/" + AnnotationSuspendReason: "audit"}
+		p.Annotations = map[string]string{reconciler + "/" + metav1alpha1.AnnotationSuspendReason: "audit"}
 	})
 	w.hook(PostRead, PreReconcile)
 	if after := w.reconcile(); after != 0 {
@@ -388,7 +388,7 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 	for acknowledge, want := range map[string]string{"now": "now", "before": "", "": ""} {
 		w := newWorld(t, func(p *part) {
 			p.Annotations = map[string]string{
-				reconciler + "/" + AnnotationRequested: "now", reconciler + "/" + AnnotationAcknowledge: acknowledge,
+				reconciler + "/" + metav1alpha1.AnnotationReconcileRequested: "now", reconciler + "/" + metav1alpha1.AnnotationReconcileAcknowledge: acknowledge,
 			}
 		})
 		w.reconcile()
