@@ -8,9 +8,9 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// libraryLog is the output of the standard logger: it logs what libraries print. The warnings of Helm and kustomize about
-// a source are left out. They do not name the component, and may have values. The process of a rendering leaves them out,
-// too.
+// libraryLog is the output of the standard logger: it logs what libraries print. The warnings of Helm and kustomize
+// about a source are left out. They do not name the component, and may have values. The process of a rendering leaves
+// them out, too.
 type libraryLog struct{ logger logr.Logger }
 
 // Write implements io.Writer. The standard logger calls it once for each message.

@@ -57,9 +57,9 @@ func (w *writer) applyAgain(
 	return w.patch(ctx, resource, a, extra)
 }
 
-// withoutDefaults removes entries from the maps of a custom resource that are empty in the manifest, and returns the object
-// without them. If the type has a default for such a map, the API server replaces the null by the default. It belongs to
-// no field manager. Maps of which a manager has an entry stay as they are.
+// withoutDefaults removes entries from the maps of a custom resource that are empty in the manifest, and returns the
+// object without them. If the type has a default for such a map, the API server replaces the null by the default. It
+// belongs to no field manager. Maps of which a manager has an entry stay as they are.
 func (w *writer) withoutDefaults(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -81,8 +81,8 @@ func (w *writer) withoutDefaults(
 	return resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
 }
 
-// unownedEntries returns the maps of an object that are empty in the manifest and of which no manager has an entry, with
-// null for each entry. Maps in lists are left out, because a merge patch cannot name them.
+// unownedEntries returns the maps of an object that are empty in the manifest and of which no manager has an entry,
+// with null for each entry. Maps in lists are left out, because a merge patch cannot name them.
 func unownedEntries(
 	manifest, live map[string]any, path []string, managers []metav1.ManagedFieldsEntry,
 ) map[string]any {
@@ -192,8 +192,8 @@ func removeNulls(value any, path string, paths []string) (removed bool) {
 	return removed
 }
 
-// isNullInstead reports whether an object in a response has null where the manifest has an empty map. Such fields may be
-// null, or any value. The next apply of the manifest restores the map.
+// isNullInstead reports whether an object in a response has null where the manifest has an empty map. Such fields may
+// be null, or any value. The next apply of the manifest restores the map.
 func isNullInstead(manifest, response any) bool {
 	return anyField(manifest, response, func(value, now any, isField bool) bool {
 		return isField && now == nil && isEmpty(value)
@@ -206,9 +206,9 @@ func lacksEmpty(manifest, response any) bool {
 	return anyField(manifest, response, func(value, now any, _ bool) bool { return now == nil && isEmpty(value) })
 }
 
-// lacksEmptyList reports whether an object in a response lacks a list that the manifest sets to an empty one. An apply that
-// removes the last items of a set or of a list with keys removes the list of a custom resource. The next apply of the
-// manifest restores it.
+// lacksEmptyList reports whether an object in a response lacks a list that the manifest sets to an empty one. An apply
+// that removes the last items of a set or of a list with keys removes the list of a custom resource. The next apply of
+// the manifest restores it.
 func lacksEmptyList(manifest, response any) bool {
 	return anyField(manifest, response, func(value, now any, _ bool) bool {
 		list, isList := value.([]any)

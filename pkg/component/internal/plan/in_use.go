@@ -10,8 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Kubernetes, and the controllers of some other types, do not delete an object while another object uses it: a finalizer
-// holds it. If the user is kept, such an object would stay in deletion as long as the user exists. So it is released, too.
+// Kubernetes, and the controllers of some other types, do not delete an object while another object uses it: a
+// finalizer holds it. If the user is kept, such an object would stay in deletion as long as the user exists. So it is
+// released, too.
 
 var (
 	claimKind           = schema.GroupKind{Kind: "PersistentVolumeClaim"}
@@ -48,8 +49,8 @@ var namesUser = []struct {
 	{snapshotContentKind, snapshotKind, []string{"spec", "volumeSnapshotRef"}},
 }
 
-// podSpecs has the paths of the pod specs of the kinds whose pods run until they are deleted. A finalizer holds the claims
-// of a pod while the pod exists.
+// podSpecs has the paths of the pod specs of the kinds whose pods run until they are deleted. A finalizer holds the
+// claims of a pod while the pod exists.
 var podSpecs = map[schema.GroupKind][]string{
 	{Kind: "Pod"}:                        {"spec"},
 	{Kind: "ReplicationController"}:      {"spec", "template", "spec"},

@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// dropRegrouped returns the removals without those of objects that are desired under another group. The API server serves
-// some objects in two groups, such as Event, with the same UID. Their entries under the former group are dropped when
-// the object is recorded under the other group.
+// dropRegrouped returns the removals without those of objects that are desired under another group. The API server
+// serves some objects in two groups, such as Event, with the same UID. Their entries under the former group are dropped
+// when the object is recorded under the other group.
 func (p *Plan) dropRegrouped(f Facts, removals []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
 	if len(removals) == 0 {
 		return removals
@@ -37,8 +37,8 @@ func (p *Plan) dropRegrouped(f Facts, removals []metav1alpha1.InventoryEntry) []
 	})
 }
 
-// refuseSameObjects returns the facts with a failure for each desired object that is another desired object, too: the API
-// server serves it in two groups. Each of the two manifests would undo the other one.
+// refuseSameObjects returns the facts with a failure for each desired object that is another desired object, too: the
+// API server serves it in two groups. Each of the two manifests would undo the other one.
 func refuseSameObjects(f Facts) Facts {
 	groups, several := map[string]string{}, false
 	for i := range f.Desired {

@@ -29,8 +29,8 @@ type bursts struct {
 	count           int
 }
 
-// admit counts inputs. It returns the time at which they may be rendered, and zero if they may be rendered now. The first
-// inputs of a spec are not counted. A window that was used up makes the next one longer.
+// admit counts inputs. It returns the time at which they may be rendered, and zero if they may be rendered now. The
+// first inputs of a spec are not counted. A window that was used up makes the next one longer.
 func (b *bursts) admit(trigger, digest string, now time.Time) (due time.Time) {
 	end := b.since.Add(b.window)
 	switch {
@@ -72,9 +72,9 @@ func (p *Pass) holdBurst(c *Component, in input.Inputs) error {
 	}
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonInputFeedback, RetryAfter: max(due.Sub(now), time.Millisecond), Message: fmt.Sprintf(
-			"the inputs changed %d times within %s, while the spec stayed the same; a component that reads what this one writes, "+
-				"or a controller, may change them in turn; the next rendering is at %s, and only repairs are made until then; "+
-				"find out who writes the referenced objects, and break the cycle",
+			"the inputs changed %d times within %s, while the spec stayed the same; a component that reads what this one "+
+				"writes, or a controller, may change them in turn; the next rendering is at %s, and only repairs are made until "+
+				"then; find out who writes the referenced objects, and break the cycle",
 			maxBurst, c.Memory.bursts.window, due.UTC().Format(time.RFC3339)),
 	}
 }
