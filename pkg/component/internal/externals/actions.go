@@ -33,7 +33,7 @@ func (a action) run(t *step) *plan.Result {
 	}
 	switch a.Verb {
 	case plan.VerbCreate:
-		if err := checkCreate(t); err != nil {
+		if err := a.checkCreate(t); err != nil {
 			return a.invalid(fmt.Errorf("create: %w", err))
 		}
 		a.create(t)
@@ -61,7 +61,7 @@ func (a action) invalid(err error) *plan.Result {
 }
 
 // checkCreate checks the recorded manifest, and notes the id that its kind knows before.
-func checkCreate(t *step) error {
+func (action) checkCreate(t *step) error {
 	s := &t.s
 	if s.recorded.state == nil || s.recorded.state.Intent != externalstate.IntentCreate {
 		return errors.New("its intent is not recorded")
