@@ -9,9 +9,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/internal/holes"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -97,19 +95,5 @@ func checkObservedManifest(s manifests.Settings, body map[string]any) error {
 			"the %s",
 		strings.Join(fields, ", "),
 		manifests.AnnotationReconcilePolicy,
-	)
-}
-
-// checkHints returns an error if an object has hints and its type has no status. With the hints, such an object would
-// never become ready.
-func checkHints(h manifests.StatusHints, gk schema.GroupKind, reconciler string) error {
-	if h.None() || builtintypes.HasStatus(gk) {
-		return nil
-	}
-	return fmt.Errorf(
-		"annotation %s/%s: a %s has no status to read; remove the hint",
-		reconciler,
-		manifests.AnnotationStatusHint,
-		gk.Kind,
 	)
 }

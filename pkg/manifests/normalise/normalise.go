@@ -237,3 +237,17 @@ func (n normaliser) spendExpressions(annotations map[string]string) error {
 	}
 	return nil
 }
+
+// checkHints returns an error if an object has hints and its type has no status. With the hints, such an object would
+// never become ready.
+func checkHints(h manifests.StatusHints, gk schema.GroupKind, reconciler string) error {
+	if h.None() || builtintypes.HasStatus(gk) {
+		return nil
+	}
+	return fmt.Errorf(
+		"annotation %s/%s: a %s has no status to read; remove the hint",
+		reconciler,
+		manifests.AnnotationStatusHint,
+		gk.Kind,
+	)
+}
