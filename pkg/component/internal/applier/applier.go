@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/protect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -65,7 +66,7 @@ func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) ou
 		return outcome.Outcome{Inventory: r.Inventory, Observing: true}
 	}
 	decided := plan.ForApply(a.Binder(r).Bind(ctx, facts))
-	var changes []outcome.Change
+	var changes []result.Change
 	for _, action := range decided.Actions {
 		if action.Verb.Writes() {
 			changes = append(changes, outcome.ChangeOf(action))
@@ -171,8 +172,8 @@ func (a *Applier) newer(
 // that the pass must end.
 func (a *Applier) carryOut(
 	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, facts *plan.Facts,
-	actions []plan.Action, changes []outcome.Change,
-) ([]outcome.Change, error) {
+	actions []plan.Action, changes []result.Change,
+) ([]result.Change, error) {
 	for i, result := range a.execute(ctx, client, waves, r, actions) {
 		changes = a.learn(client, facts, actions[i], result, changes)
 	}
@@ -186,8 +187,8 @@ func (a *Applier) carryOut(
 
 // learn adds the result of an action to the facts. It returns changes with the write of the action.
 func (a *Applier) learn(
-	client *target.Client, facts *plan.Facts, action plan.Action, result plan.Result, changes []outcome.Change,
-) []outcome.Change {
+	client *target.Client, facts *plan.Facts, action plan.Action, result plan.Result, changes []result.Change,
+) []result.Change {
 	changes = Fold(facts.Results, action, result, changes)
 	if action.Verb.Guards() {
 		facts.Guard = facts.Guard.After(action, result, facts.Now)
@@ -202,7 +203,7 @@ func (a *Applier) learn(
 // end completes a pass whose last plan has no actions. end stops the component's watches that are no longer needed,
 // starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
-	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []outcome.Change, guard createGuard,
+	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []result.Change, guard createGuard,
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
@@ -222,7 +223,7 @@ func (a *Applier) end(
 
 // cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome has only the
 // changes and the creates that the pass has made so far.
-func cut(guard createGuard, facts plan.Facts, changes []outcome.Change) outcome.Outcome {
+func cut(guard createGuard, facts plan.Facts, changes []result.Change) outcome.Outcome {
 	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
 }
 
@@ -252,10 +253,10 @@ func (a *Applier) execute(
 }
 
 // unwatched returns the types of an owner's dependents that cannot be watched.
-func unwatched(client *target.Client, owner manifests.Owner) []outcome.Unwatched {
-	var found []outcome.Unwatched
+func unwatched(client *target.Client, owner manifests.Owner) []result.Unwatched {
+	var found []result.Unwatched
 	for _, u := range client.Observer.Unwatched(owner.ID()) {
-		found = append(found, outcome.Unwatched{Type: u.Type.String(), Message: u.Message})
+		found = append(found, result.Unwatched{Type: u.Type.String(), Message: u.Message})
 	}
 	return found
 }

@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -128,7 +129,7 @@ func (a Asked) Hold(f plan.Facts) []manifests.Object {
 
 // outdated returns the outcome of a pass that ends because the rendering has outdated values.
 func outdated(
-	renewed []metav1alpha1.AskedExport, facts plan.Facts, guard createGuard, changes []outcome.Change,
+	renewed []metav1alpha1.AskedExport, facts plan.Facts, guard createGuard, changes []result.Change,
 ) outcome.Outcome {
 	o := cut(guard, facts, changes)
 	o.Inventory = facts.Inventory.Sorted()

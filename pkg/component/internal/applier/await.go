@@ -7,9 +7,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -42,7 +42,7 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 // that cannot be watched, also those of the objects that the component only observes, which are watched already.
 func awaitAbsent(
 	client *target.Client, ownerID string, waiting []plan.Waiting, observed plan.Snapshot, wake func(),
-) (unwatched []outcome.Unwatched) {
+) (unwatched []result.Unwatched) {
 	var refs []observe.Reference
 	for _, w := range waiting {
 		if w.Reason != plan.WaitAbsent || observed[w.Key] != nil || w.Key.IsExternal() {
@@ -50,7 +50,7 @@ func awaitAbsent(
 		}
 		mapping, err := client.Discovery.Mapper().RESTMapping(w.Key.GroupKind())
 		if err != nil {
-			unwatched = append(unwatched, outcome.Unwatched{Type: w.Key.GroupKind().String(), Message: err.Error()})
+			unwatched = append(unwatched, result.Unwatched{Type: w.Key.GroupKind().String(), Message: err.Error()})
 			continue
 		}
 		refs = append(refs, observe.Reference{Resource: mapping.Resource, Namespace: w.Key.Namespace, Name: w.Key.Name})
@@ -63,7 +63,7 @@ func awaitAbsent(
 	for _, name := range []string{ownerID, observe.ObservedBy(ownerID)} {
 		_, failed := client.Awaited.Changed(name)
 		for ref, message := range failed {
-			unwatched = append(unwatched, outcome.Unwatched{Type: ref.Resource.GroupResource().String(), Message: message})
+			unwatched = append(unwatched, result.Unwatched{Type: ref.Resource.GroupResource().String(), Message: message})
 		}
 	}
 	return unwatched

@@ -3,8 +3,8 @@ package applier
 import (
 	"context"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -15,7 +15,7 @@ type Externals interface {
 	// Snapshot returns the states of those objects of a plan that are externals.
 	Snapshot(f plan.Facts) plan.Snapshot
 	// Finished returns the results of the actions that ended since the last pass, and their changes.
-	Finished() (map[manifests.Key]plan.Result, []outcome.Change)
+	Finished() (map[manifests.Key]plan.Result, []result.Change)
 	// Prepare records the intents of creates, and returns their tokens. It is called before the inventory is recorded.
 	// After an error no action of the plan runs.
 	Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error)
@@ -38,7 +38,7 @@ func (noExternals) Snapshot(f plan.Facts) plan.Snapshot {
 	return states
 }
 
-func (noExternals) Finished() (map[manifests.Key]plan.Result, []outcome.Change) { return nil, nil }
+func (noExternals) Finished() (map[manifests.Key]plan.Result, []result.Change) { return nil, nil }
 
 func (noExternals) Prepare(context.Context, []plan.Action) (map[manifests.Key]string, error) {
 	return nil, nil

@@ -4,11 +4,12 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // OutcomeOf returns the outcome of a pass whose last plan has no actions left.
-func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
+func OutcomeOf(p plan.Plan, changes []result.Change) outcome.Outcome {
 	o := outcome.Outcome{
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue, LeftOut: p.LeftOut,
@@ -27,7 +28,7 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 		}
 		o.Blocked = append(
 			o.Blocked,
-			outcome.Blocked{
+			result.Blocked{
 				Type:  b.Type.String(),
 				Count: b.Foreign.Count,
 				Names: names,
@@ -39,10 +40,10 @@ func OutcomeOf(p plan.Plan, changes []outcome.Change) outcome.Outcome {
 }
 
 // Waiting returns the waits of a plan in the form of an outcome.
-func Waiting(planned []plan.Waiting) []outcome.Waiting {
-	var waiting []outcome.Waiting
+func Waiting(planned []plan.Waiting) []result.Waiting {
+	var waiting []result.Waiting
 	for _, w := range planned {
-		wait := outcome.Waiting{
+		wait := result.Waiting{
 			DependentReport: metav1alpha1.DependentReport{
 				Dependent: w.Key.String(), Wave: int32(w.Wave), Reason: string(w.Reason), Message: w.Message,
 			},
@@ -70,8 +71,8 @@ func Fold(
 	results map[manifests.Key]plan.Result,
 	a plan.Action,
 	r plan.Result,
-	changes []outcome.Change,
-) []outcome.Change {
+	changes []result.Change,
+) []result.Change {
 	r.Attempts = results[a.Key].Attempts + 1
 	if r.Observed == nil && r.Failure == nil {
 		r.Observed = results[a.Key].Observed

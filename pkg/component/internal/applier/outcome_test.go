@@ -11,6 +11,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -54,7 +55,7 @@ func TestFold(t *testing.T) {
 			if len(changes) != c.changes || got.Attempts != c.attempts || (got.Observed != nil) != c.observed {
 				t.Errorf("the action has the changes %v and the result %+v, want others", changes, got)
 			}
-			if c.changes == 1 && changes[0] != (outcome.Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
+			if c.changes == 1 && changes[0] != (result.Change{Verb: "Create", Key: key, Wave: 2, Reason: "it is new"}) {
 				t.Errorf("the create has the wrong change %+v", changes[0])
 			}
 		})
@@ -91,7 +92,7 @@ func TestOutcomeOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	due := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	changes := []outcome.Change{{Verb: "Create", Key: key("a")}}
+	changes := []result.Change{{Verb: "Create", Key: key("a")}}
 	got := OutcomeOf(plan.Plan{
 		Inventory: plan.NewInventory([]metav1alpha1.InventoryEntry{entry("b"), entry("a")}),
 		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")},
@@ -116,13 +117,13 @@ func TestOutcomeOf(t *testing.T) {
 		Inventory: []metav1alpha1.InventoryEntry{entry("a"), entry("b")},
 		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")},
 		Applied: true, Ready: 1, Desired: 2, NextDue: due,
-		Waiting: []outcome.Waiting{
+		Waiting: []result.Waiting{
 			{DependentReport: report("a", 1, plan.WaitNotGone, "m")},
 			{DependentReport: report("b", 0, plan.WaitForbidden, ""), Failed: true, Terminal: true},
 			{DependentReport: report("c", 0, plan.WaitAPIError, ""), Failed: true},
 		},
 		RepairConflicts: []metav1alpha1.DependentReport{report("d", 3, plan.WaitRepairConflict, "n")},
-		Blocked: []outcome.Blocked{
+		Blocked: []result.Blocked{
 			{Type: "Widget.example.com", Count: 2, Names: []string{"X x", "X y"}},
 			{Type: "Widget.example.com", Error: "refused"},
 		},

@@ -10,10 +10,10 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -88,7 +88,7 @@ type Request struct {
 	Confirm func(ctx context.Context) error
 	// Drops receives the fields that the API server drops from the manifests that are about to be applied for the first
 	// time. Drops may be nil.
-	Drops func([]outcome.DroppedField)
+	Drops func([]result.DroppedField)
 	// Wake starts a pass over the component. Wake must not block.
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.

@@ -19,9 +19,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/validate/values"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -38,7 +38,7 @@ type Validation struct {
 	// Refused are the failures of those manifests that the API server would refuse.
 	Refused map[manifests.Key]plan.Failure
 	// Dropped are the fields that the API server drops without an error, because the types do not have them.
-	Dropped []outcome.DroppedField
+	Dropped []result.DroppedField
 	// accepted are the changes that the API server accepts, as dry runs have shown.
 	accepted acceptedChanges
 }
@@ -74,7 +74,7 @@ func revalidate(
 	for _, a := range byKind(writes) {
 		faults, dropped, err := v.check(ctx, a)
 		for _, field := range dropped {
-			found.Dropped = append(found.Dropped, outcome.DroppedField{Key: a.Key, Field: field})
+			found.Dropped = append(found.Dropped, result.DroppedField{Key: a.Key, Field: field})
 		}
 		switch {
 		case err != nil:

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/execute"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -67,7 +67,7 @@ func TestNothingIsWrittenIfADryRunConfirmsAFault(t *testing.T) {
 			if got := cs.took(); strings.Contains(got, "PATCH good") || strings.Contains(got, "record") {
 				t.Errorf("a set that is refused is written: %s", got)
 			}
-			failed := slices.IndexFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Terminal })
+			failed := slices.IndexFunc(o.Waiting, func(w result.Waiting) bool { return w.Terminal })
 			if len(o.Waiting) != 1 || failed != 0 || !strings.Contains(o.Waiting[0].Message, "metadata.labels") || o.Applied {
 				t.Errorf("the outcome must have one failure, got %+v", o)
 			}

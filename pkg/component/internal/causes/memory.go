@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -54,7 +54,7 @@ func (w wait) isRead(o Object, now time.Time) bool {
 // the begin of the pass: a dependent that it lists was not ready before the process started. Note returns the objects
 // whose events are to be read now, and the time when the events of the next ones are due, zero if there are none.
 func (m *Memory) Note(
-	waiting []outcome.Waiting, before *metav1alpha1.Status, now time.Time,
+	waiting []result.Waiting, before *metav1alpha1.Status, now time.Time,
 ) (due []Object, next time.Time) {
 	unready := map[Object]wait{}
 	for _, w := range waiting[:min(len(waiting), maxDependents)] {
@@ -84,7 +84,7 @@ func (m *Memory) Note(
 }
 
 // sinceOf returns the time since when a dependent is not ready, as far as it is known.
-func sinceOf(w outcome.Waiting, before *metav1alpha1.Status, now time.Time) time.Time {
+func sinceOf(w result.Waiting, before *metav1alpha1.Status, now time.Time) time.Time {
 	listed := slices.ContainsFunc(before.Waiting, func(r metav1alpha1.DependentReport) bool {
 		return r.Dependent == w.Dependent && r.Reason == w.Reason
 	})
@@ -108,7 +108,7 @@ func (m *Memory) Learn(o Object, cause string) {
 }
 
 // Explain returns the waiting dependents with the known causes in their messages.
-func (m *Memory) Explain(waiting []outcome.Waiting) []outcome.Waiting {
+func (m *Memory) Explain(waiting []result.Waiting) []result.Waiting {
 	if len(m.unready) == 0 {
 		return waiting
 	}
@@ -126,7 +126,7 @@ func (m *Memory) Explain(waiting []outcome.Waiting) []outcome.Waiting {
 	return explained
 }
 
-func objectOf(w outcome.Waiting) Object {
+func objectOf(w result.Waiting) Object {
 	deleting := w.Reason == string(plan.WaitNotGone) || w.Reason == string(plan.WaitTerminating)
 	return Object{Key: w.Key, UID: w.UID, Generation: w.Generation, Deleting: deleting}
 }

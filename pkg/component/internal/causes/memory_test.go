@@ -10,17 +10,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
 // unready is a Job that is not ready.
-func unready(name string, uid types.UID, generation int64) outcome.Waiting {
+func unready(name string, uid types.UID, generation int64) result.Waiting {
 	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: name}
-	return outcome.Waiting{
+	return result.Waiting{
 		DependentReport: metav1alpha1.DependentReport{
 			Dependent: key.String(), Reason: "InProgress", Message: "not Complete yet",
 		},
@@ -31,7 +31,7 @@ func unready(name string, uid types.UID, generation int64) outcome.Waiting {
 func TestEventsAreReadOnceForAGeneration(t *testing.T) {
 	var m Memory
 	job, before := unready("a", "u", 1), &metav1alpha1.Status{}
-	note := func(at time.Duration, waiting ...outcome.Waiting) (int, time.Time) {
+	note := func(at time.Duration, waiting ...result.Waiting) (int, time.Time) {
 		due, next := m.Note(waiting, before, start.Add(at))
 		for _, object := range due {
 			m.Learn(object, "FailedCreate: no service account")
@@ -41,19 +41,19 @@ func TestEventsAreReadOnceForAGeneration(t *testing.T) {
 	for _, step := range []struct {
 		name    string
 		at      time.Duration
-		waiting []outcome.Waiting
+		waiting []result.Waiting
 		due     int
 		next    time.Duration
 	}{
-		{"it is not ready", 0, []outcome.Waiting{job}, 0, Delay},
-		{"it is not ready later", Delay / 2, []outcome.Waiting{job}, 0, Delay},
-		{"the time is over", Delay, []outcome.Waiting{job}, 1, 0},
-		{"its events were read", 2 * Delay, []outcome.Waiting{job}, 0, 0},
-		{"another one is not ready", 2 * Delay, []outcome.Waiting{job, unready("b", "v", 1)}, 0, 3 * Delay},
-		{"it has another generation", 2 * Delay, []outcome.Waiting{unready("a", "u", 2)}, 0, 3 * Delay},
-		{"it was created again", 2 * Delay, []outcome.Waiting{unready("a", "w", 1)}, 0, 3 * Delay},
+		{"it is not ready", 0, []result.Waiting{job}, 0, Delay},
+		{"it is not ready later", Delay / 2, []result.Waiting{job}, 0, Delay},
+		{"the time is over", Delay, []result.Waiting{job}, 1, 0},
+		{"its events were read", 2 * Delay, []result.Waiting{job}, 0, 0},
+		{"another one is not ready", 2 * Delay, []result.Waiting{job, unready("b", "v", 1)}, 0, 3 * Delay},
+		{"it has another generation", 2 * Delay, []result.Waiting{unready("a", "u", 2)}, 0, 3 * Delay},
+		{"it was created again", 2 * Delay, []result.Waiting{unready("a", "w", 1)}, 0, 3 * Delay},
 		{"all are ready", 9 * Delay, nil, 0, 0},
-		{"it is not applied", 9 * Delay, []outcome.Waiting{unready("a", "", 0)}, 0, 0},
+		{"it is not applied", 9 * Delay, []result.Waiting{unready("a", "", 0)}, 0, 0},
 	} {
 		due, next := note(step.at, step.waiting...)
 		want := time.Time{}
@@ -75,14 +75,14 @@ func TestWhatHoldsADeletionIsReadAgainByALaterPass(t *testing.T) {
 	held.Reason = string(plan.WaitNotGone)
 	var causes []string
 	for i, at := range []time.Duration{0, Delay, Delay + heldFor/2, Delay + heldFor, Delay + heldFor + heldFor/2} {
-		due, next := m.Note([]outcome.Waiting{held}, &metav1alpha1.Status{}, start.Add(at))
+		due, next := m.Note([]result.Waiting{held}, &metav1alpha1.Status{}, start.Add(at))
 		for _, object := range due {
 			m.Learn(object, at.String())
 		}
 		if i > 0 && !next.IsZero() {
 			t.Errorf("after %s a pass is asked for at %s", at, next)
 		}
-		causes = append(causes, strings.TrimPrefix(m.Explain([]outcome.Waiting{held})[0].Message, "not Complete yet; "))
+		causes = append(causes, strings.TrimPrefix(m.Explain([]result.Waiting{held})[0].Message, "not Complete yet; "))
 	}
 	want := []string{"not Complete yet", "30s", "30s", "2m30s", "2m30s"}
 	if !slices.Equal(causes, want) {
@@ -96,7 +96,7 @@ func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
 	before := &metav1alpha1.Status{
 		Waiting: []metav1alpha1.DependentReport{job.DependentReport}, ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
 	}
-	if due, _ := m.Note([]outcome.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
+	if due, _ := m.Note([]result.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
 		t.Errorf("the causes of the wrong dependents are due: %v", due)
 	}
 }
@@ -111,14 +111,14 @@ func TestTheTimeOfADeletionCountsFromTheStatusAfterARestart(t *testing.T) {
 			Type: metav1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(start.Add(-Delay)),
 		}},
 	}
-	if due, _ := m.Note([]outcome.Waiting{held}, before, start); len(due) != 1 || !due[0].Deleting {
+	if due, _ := m.Note([]result.Waiting{held}, before, start); len(due) != 1 || !due[0].Deleting {
 		t.Errorf("the causes of the wrong dependents are due: %v", due)
 	}
 }
 
 func TestOnlyTheDependentsThatTheStatusShowsAreRead(t *testing.T) {
 	var m Memory
-	var waiting []outcome.Waiting
+	var waiting []result.Waiting
 	for i := range maxDependents + 5 {
 		waiting = append(waiting, unready("a", types.UID('a'+rune(i)), 1))
 	}
@@ -132,7 +132,7 @@ func TestTheCauseEndsTheMessage(t *testing.T) {
 	var m Memory
 	silent := unready("silent", "v", 1)
 	silent.Message = ""
-	waiting := []outcome.Waiting{unready("a", "u", 1), silent, unready("unknown", "w", 1)}
+	waiting := []result.Waiting{unready("a", "u", 1), silent, unready("unknown", "w", 1)}
 	m.Note(waiting, &metav1alpha1.Status{}, start)
 	m.Learn(objectOf(waiting[0]), "FailedCreate: x")
 	m.Learn(objectOf(waiting[1]), "FailedCreate: y")

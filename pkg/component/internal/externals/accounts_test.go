@@ -7,6 +7,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // limited is a driver of which nothing but the limits is used.
@@ -41,5 +42,24 @@ func TestAnAccountWithAUserIsNeverReplaced(t *testing.T) {
 	all.Wait()
 	if accounts, budgets := len(m.accounts.byKey), len(m.accounts.budgets); accounts+budgets > 0 {
 		t.Errorf("%d accounts and %d budgets without users", accounts, budgets)
+	}
+}
+
+// An item is dropped while an observation is under way, or an alarm is set.
+func TestALateAnswerOfADroppedExternalTakesNoAccount(t *testing.T) {
+	m := &Manager{process: process{clock: clock.RealClock{}, lifetime: t.Context()}}
+	m.accounts, m.polls = newAccounts(&m.process), newPolls(&m.process, func(*item) {})
+	c := &component{manager: m, items: map[manifests.Key]*item{}, results: map[*item]callResult{}}
+	it, key := &item{component: c}, manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "a"}
+	c.items[key] = it
+	it.situation.wanted.account = accountKey{driver: limited{}}
+	it.use(it.situation.wanted.account)
+	c.changeAll(nil, func(*step) {})
+	if len(c.items) > 0 {
+		t.Fatal("the item must be dropped, because it is neither desired nor recorded")
+	}
+	c.make(it, func(*step) {})
+	if accounts, budgets := len(m.accounts.byKey), len(m.accounts.budgets); accounts+budgets > 0 || m.polls.isScheduled(it) {
+		t.Errorf("%d accounts and %d budgets of a dropped item; polled: %t", accounts, budgets, m.polls.isScheduled(it))
 	}
 }

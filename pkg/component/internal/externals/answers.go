@@ -187,7 +187,7 @@ func (t *step) notFound() {
 		return
 	case s.recorded.isDeleting():
 		// The key stays until the entry of the inventory is dropped.
-		t.record(result{
+		t.record(callResult{
 			token:    s.recorded.state.Token,
 			change:   func(s *externalstate.State) { s.Gone = true },
 			recorded: func(t *step) { t.s.observed.answer = nil },
@@ -226,7 +226,7 @@ func (t *step) withoutEffect() {
 		return
 	}
 	attempts := state.Attempts
-	t.record(result{token: state.Token, change: func(s *externalstate.State) {
+	t.record(callResult{token: state.Token, change: func(s *externalstate.State) {
 		// Meanwhile another process may have begun another attempt.
 		if s.Attempts == attempts {
 			s.Intent = externalstate.IntentNone
@@ -244,7 +244,7 @@ func (t *step) identified(id string) {
 		}
 		return
 	}
-	t.record(result{
+	t.record(callResult{
 		token:  state.Token,
 		change: func(s *externalstate.State) { s.ID, s.Intent = id, externalstate.IntentNone },
 		recorded: func(t *step) {
@@ -260,7 +260,7 @@ func (t *step) identified(id string) {
 func (t *step) unclaimed(problem string) {
 	state := t.s.recorded.state
 	id := state.ID
-	t.record(result{
+	t.record(callResult{
 		token:  state.Token,
 		change: func(s *externalstate.State) { s.ID, s.Intent = "", externalstate.IntentCreate },
 		recorded: func(t *step) {

@@ -27,7 +27,7 @@ type component struct {
 	mu    sync.Mutex
 	items map[manifests.Key]*item
 	// results are the results of calls that are not recorded yet, and flushing is set while they are being recorded.
-	results  map[*item]result
+	results  map[*item]callResult
 	flushing bool
 	// finished are the actions that ended since the last pass.
 	finished []action
@@ -77,6 +77,8 @@ func (c *component) changeAll(keys []manifests.Key, f func(*step)) {
 		c.make(it, f)
 		if it.situation.isUnused() {
 			c.manager.polls.remove(it)
+			// An answer or an alarm that comes later must not take the account again.
+			it.situation.wanted.account = accountKey{}
 			it.use(accountKey{})
 			delete(c.items, key)
 		}
@@ -315,7 +317,7 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 }
 
 // resultsToRecord returns the results that are not recorded yet, and the states with them.
-func (c *component) resultsToRecord() (map[*item]result, map[manifests.Key]*externalstate.State) {
+func (c *component) resultsToRecord() (map[*item]callResult, map[manifests.Key]*externalstate.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	changes := map[manifests.Key]*externalstate.State{}

@@ -77,7 +77,7 @@ func (p *Pass) driver(kind string) external.Driver {
 
 // references returns the references that the calls for an external may need.
 func references(s *situation) []metav1alpha1.Reference {
-	if s.isDone() {
+	if s.isDone() || s.isUnused() {
 		return nil
 	}
 	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: s.wanted.manifest()})

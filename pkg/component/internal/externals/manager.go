@@ -112,7 +112,7 @@ func (m *Manager) component(o manifests.Owner) *component {
 	if m.components[id] == nil {
 		c := &component{
 			manager: m, owner: o, name: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
-			items: map[manifests.Key]*item{}, results: map[*item]result{},
+			items: map[manifests.Key]*item{}, results: map[*item]callResult{},
 		}
 		c.recorder = &recorder{
 			owner: o, states: m.options.States, credentials: m.options.Credentials, adopt: c.adopt,
@@ -135,10 +135,13 @@ func (m *Manager) Empty(o manifests.Owner) bool { return m.known(o) == nil }
 // Forget drops what the Manager knows about the externals of an owner. Calls under way are completed, and their results
 // are recorded.
 func (m *Manager) Forget(o manifests.Owner) {
-	m.Pause(o)
 	m.mu.Lock()
-	defer m.mu.Unlock()
+	c := m.components[o.ID()]
 	delete(m.components, o.ID())
+	m.mu.Unlock()
+	if c != nil {
+		c.stop()
+	}
 }
 
 // Pause ends the polls of a component, until the next pass over it.

@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -162,8 +163,8 @@ func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
 }
 
 // Finished implements applier.Externals.
-func (s *Session) Finished() (map[manifests.Key]plan.Result, []outcome.Change) {
-	results, changes := map[manifests.Key]plan.Result{}, []outcome.Change(nil)
+func (s *Session) Finished() (map[manifests.Key]plan.Result, []result.Change) {
+	results, changes := map[manifests.Key]plan.Result{}, []result.Change(nil)
 	for _, done := range s.component.takeFinished() {
 		changes = append(changes, outcome.ChangeOf(done.Action))
 		isCurrent := false

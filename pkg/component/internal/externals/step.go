@@ -24,7 +24,7 @@ type step struct {
 	// call is a call that writes. It is begun.
 	call *call
 	// result is to be recorded.
-	result *result
+	result *callResult
 	// lostID is the id of an external whose state was lost. The state is recorded again.
 	lostID string
 	// alarm starts a pass later.
@@ -42,9 +42,9 @@ type alarm struct {
 	holds func(*situation) bool
 }
 
-// result is the result of a call, to be recorded. Results that arrive together are recorded together, unless one of
+// callResult is the result of a call, to be recorded. Results that arrive together are recorded together, unless one of
 // them is urgent.
-type result struct {
+type callResult struct {
 	// token is the token of the external.
 	token  string
 	urgent bool
@@ -57,7 +57,7 @@ type result struct {
 }
 
 // stateToRecord returns the state with a result, or nil if the result is that of another creation.
-func (s *situation) stateToRecord(r result) *externalstate.State {
+func (s *situation) stateToRecord(r callResult) *externalstate.State {
 	base := s.recorded.state
 	switch {
 	case base != nil && base.Token == r.token:
@@ -82,7 +82,7 @@ func (t *step) pollAt(at time.Time) {
 func (t *step) pollAfter(interval time.Duration) { t.interval = interval }
 
 // record records a result.
-func (t *step) record(r result) { t.s.underway.saving, t.result = true, &r }
+func (t *step) record(r callResult) { t.s.underway.saving, t.result = true, &r }
 
 // fail notes the failure of a call that writes. The call is repeated after a back-off that doubles.
 func (t *step) fail(verb plan.Verb, f plan.Failure, after time.Duration, digest string) {

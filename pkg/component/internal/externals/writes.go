@@ -81,7 +81,7 @@ func (c *call) created(t *step, answer external.Answer, err error) {
 		return
 	}
 	s.underway.failures, s.underway.createError, s.observed.missing = nil, "", absence{}
-	t.record(result{
+	t.record(callResult{
 		token: c.base.Token, base: c.base, urgent: !s.wanted.info().Identifies && !s.wanted.info().Finds,
 		change: func(s *externalstate.State) {
 			s.ID, s.Data, s.Intent = answer.ID, answer.State, externalstate.IntentNone
@@ -140,7 +140,7 @@ func (c *call) applied(t *step, answer *external.Answer) {
 	if state := t.s.recorded.state; state != nil {
 		former = secretNames(state.References)
 	}
-	t.record(result{
+	t.record(callResult{
 		token: c.request.Token,
 		change: func(s *externalstate.State) {
 			if text, err := json.Marshal(c.manifest); err == nil {

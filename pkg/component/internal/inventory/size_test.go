@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
@@ -37,7 +38,7 @@ func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
 	}
 	report := metav1alpha1.DependentReport{Dependent: name, Reason: name, Message: strings.Repeat("m", 2000)}
 	large.Status, _ = status.Next(large.Status, status.Report{Outcome: outcome.Outcome{
-		Inventory: []metav1alpha1.InventoryEntry{}, Waiting: slices.Repeat([]outcome.Waiting{{DependentReport: report}}, 20),
+		Inventory: []metav1alpha1.InventoryEntry{}, Waiting: slices.Repeat([]result.Waiting{{DependentReport: report}}, 20),
 	}})
 	text, err := json.Marshal(large.Status)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // watcher returns the name under which the watches on look-ups are registered. The watches in the cluster of the
@@ -136,7 +136,7 @@ func Recall(
 }
 
 // Unwatched returns the types of looked-up objects that cannot be watched.
-func Unwatched(t target.Target, o Owner) []outcome.Unwatched {
+func Unwatched(t target.Target, o Owner) []result.Unwatched {
 	messages := map[string]string{}
 	for _, local := range []bool{false, true} {
 		_, unwatched := t.On(local).Lookups.Changed(o.watcher(local))
@@ -144,10 +144,10 @@ func Unwatched(t target.Target, o Owner) []outcome.Unwatched {
 			messages["looked-up "+ref.Resource.GroupResource().String()] = message
 		}
 	}
-	found := make([]outcome.Unwatched, 0, len(messages))
+	found := make([]result.Unwatched, 0, len(messages))
 	for name, message := range messages {
-		found = append(found, outcome.Unwatched{Type: name, Message: message})
+		found = append(found, result.Unwatched{Type: name, Message: message})
 	}
-	slices.SortFunc(found, func(a, b outcome.Unwatched) int { return strings.Compare(a.Type, b.Type) })
+	slices.SortFunc(found, func(a, b result.Unwatched) int { return strings.Compare(a.Type, b.Type) })
 	return found
 }

@@ -61,7 +61,7 @@ func found(t *testing.T, o *unstructured.Unstructured) Result {
 	if o == nil {
 		a.err = missing
 	}
-	return result(t, k, a)
+	return resultOf(t, k, a)
 }
 
 // listed returns the result of a look-up of a list.
@@ -71,10 +71,10 @@ func listed(t *testing.T, objects ...*unstructured.Unstructured) Result {
 	for _, o := range objects {
 		list.Items = append(list.Items, *o)
 	}
-	return result(t, key{gvk: configMap, namespace: "shop", list: true}, answer{resource: configMaps, list: list})
+	return resultOf(t, key{gvk: configMap, namespace: "shop", list: true}, answer{resource: configMaps, list: list})
 }
 
-func result(t *testing.T, k key, a answer) Result {
+func resultOf(t *testing.T, k key, a answer) Result {
 	t.Helper()
 	r, err := us.identify(k, a)
 	if err != nil {
@@ -100,7 +100,7 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 		{"an object that became a dependent of the component", was, found(t, owned(a)), true},
 		{"a dependent of the component that was deleted", found(t, owned(a)), gone, true},
 		{"a dependent of the component that was orphaned", found(t, owned(a)), was, false},
-		{"a type that is not served any more", was, result(t, was.key, answer{err: missing}), false},
+		{"a type that is not served any more", was, resultOf(t, was.key, answer{err: missing}), false},
 		{"a list with another object", listed(t, a), listed(t, a, b), false},
 		{"a list without an object", listed(t, a, b), listed(t, a), false},
 		{"a list with a changed object", listed(t, a), listed(t, object("a", "2", "y")), false},
@@ -227,7 +227,7 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 	many := func(n int) Lookups {
 		l := lookups("capabilities")
 		for i := range n {
-			l.Results = append(l.Results, result(t, key{gvk: configMap, namespace: "shop", name: fmt.Sprint(i)}, answer{
+			l.Results = append(l.Results, resultOf(t, key{gvk: configMap, namespace: "shop", name: fmt.Sprint(i)}, answer{
 				resource: configMaps, object: object("a", "1", "x"),
 			}))
 		}
@@ -254,7 +254,7 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 
 func TestTheRecordNamesTheStates(t *testing.T) {
 	l := lookups("capabilities", found(t, object("a", "1", "x")), found(t, nil), found(t, owned(object("a", "1", "x"))),
-		result(t, key{gvk: widget, name: "w", local: true}, answer{err: missing}))
+		resultOf(t, key{gvk: widget, name: "w", local: true}, answer{err: missing}))
 	lines, _, err := l.Record()
 	if err != nil {
 		t.Fatal(err)

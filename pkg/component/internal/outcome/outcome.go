@@ -31,21 +31,21 @@ type Outcome struct {
 	// Observing is set if the first list of a watch is not complete yet. The pass then wrote nothing.
 	Observing bool
 	// Waiting are the dependents that are not ready, not gone, or failed.
-	Waiting []Waiting
+	Waiting []result.Waiting
 	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
 	// repair is delayed. A dependent with a repair conflict is not counted in Ready. If the dependent does not exist,
 	// it is also in Waiting.
 	RepairConflicts []metav1alpha1.DependentReport
 	// Blocked are the managed types with foreign instances. While Blocked is not empty, no dependent is deleted.
-	Blocked []Blocked
+	Blocked []result.Blocked
 	// Unwatched are types that cannot be watched.
-	Unwatched []Unwatched
+	Unwatched []result.Unwatched
 	// Phase is the current phase of a deletion. Skipped are the objects of deletion phases that could not be applied,
 	// because their namespace is being deleted.
 	Phase   manifests.Phase
 	Skipped []manifests.Key
 	// Changes are the writes of the pass, in order.
-	Changes []Change
+	Changes []result.Change
 	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
 	// only at an event.
 	NextDue time.Time
@@ -68,15 +68,6 @@ type Renewed struct {
 	Recorded   plan.Inventory
 	Unrecorded bool
 }
-
-// These types of package result are also the types of the engine.
-type (
-	Waiting      = result.Waiting
-	Blocked      = result.Blocked
-	Unwatched    = result.Unwatched
-	Change       = result.Change
-	DroppedField = result.DroppedField
-)
 
 // Result returns the part of the outcome that authors and callers of an Engine see.
 func (o Outcome) Result() result.Outcome {
@@ -103,7 +94,7 @@ func (o Outcome) Result() result.Outcome {
 func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
 
 // Failures returns the dependents that failed, and those failed dependents for which a retry cannot help (terminal).
-func (o Outcome) Failures() (failed, terminal []Waiting) {
+func (o Outcome) Failures() (failed, terminal []result.Waiting) {
 	for _, w := range o.Waiting {
 		if w.Failed {
 			failed = append(failed, w)
@@ -117,8 +108,8 @@ func (o Outcome) Failures() (failed, terminal []Waiting) {
 
 // UndefinedFirst returns Waiting with the dependents at the front whose types nothing serves or defines: a person has
 // to act on them.
-func (o Outcome) UndefinedFirst() []Waiting {
-	var first, others []Waiting
+func (o Outcome) UndefinedFirst() []result.Waiting {
+	var first, others []result.Waiting
 	for _, w := range o.Waiting {
 		if w.Undefined {
 			first = append(first, w)
@@ -146,7 +137,7 @@ func (o Outcome) Reports() []metav1alpha1.DependentReport {
 
 // ChangeOf returns the change that an action makes. An adoption always has the verb Adopt, although the verb of the
 // action may be Apply, for example.
-func ChangeOf(a plan.Action) Change {
+func ChangeOf(a plan.Action) result.Change {
 	verb := string(a.Verb)
 	switch {
 	case a.Verb == plan.VerbCreateNamespace:
@@ -155,5 +146,5 @@ func ChangeOf(a plan.Action) Change {
 		// Users must see every adoption in the changes, whichever verb writes the object.
 		verb = "Adopt"
 	}
-	return Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason), From: a.AdoptedFrom, Note: a.Note}
+	return result.Change{Verb: verb, Key: a.Key, Wave: a.Wave, Reason: string(a.Reason), From: a.AdoptedFrom, Note: a.Note}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func report(name string) metav1alpha1.DependentReport {
@@ -24,8 +25,8 @@ func TestDone(t *testing.T) {
 			true,
 		},
 		{"the first list is under way", Outcome{Observing: true}, false},
-		{"the pass waits for a dependent", Outcome{Waiting: []Waiting{{}}}, false},
-		{"foreign instances block the deletion", Outcome{Blocked: []Blocked{{}}}, false},
+		{"the pass waits for a dependent", Outcome{Waiting: []result.Waiting{{}}}, false},
+		{"foreign instances block the deletion", Outcome{Blocked: []result.Blocked{{}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.outcome.Done(); got != c.want {
@@ -36,14 +37,14 @@ func TestDone(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	waiting := Waiting{DependentReport: report("waiting")}
-	failed := Waiting{DependentReport: report("failed"), Failed: true}
-	terminal := Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
-	all, hopeless := Outcome{Waiting: []Waiting{waiting, failed, terminal}}.Failures()
-	if !slices.Equal(all, []Waiting{failed, terminal}) || !slices.Equal(hopeless, []Waiting{terminal}) {
+	waiting := result.Waiting{DependentReport: report("waiting")}
+	failed := result.Waiting{DependentReport: report("failed"), Failed: true}
+	terminal := result.Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
+	all, hopeless := Outcome{Waiting: []result.Waiting{waiting, failed, terminal}}.Failures()
+	if !slices.Equal(all, []result.Waiting{failed, terminal}) || !slices.Equal(hopeless, []result.Waiting{terminal}) {
 		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
-	if all, hopeless = (Outcome{Waiting: []Waiting{waiting}}).Failures(); len(all)+len(hopeless) != 0 {
+	if all, hopeless = (Outcome{Waiting: []result.Waiting{waiting}}).Failures(); len(all)+len(hopeless) != 0 {
 		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
 }
@@ -54,7 +55,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 	contested := report("both")
 	contested.Reason = "Contested"
 	got := Outcome{
-		Waiting:         []Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
+		Waiting:         []result.Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
 		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
 	}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
@@ -66,7 +67,7 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 }
 
 func TestUnlisted(t *testing.T) {
-	if (Blocked{Count: 1}).Unlisted() || !(Blocked{Error: "refused"}).Unlisted() {
+	if (result.Blocked{Count: 1}).Unlisted() || !(result.Blocked{Error: "refused"}).Unlisted() {
 		t.Error("Unlisted must return true if and only if Error is set")
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -134,7 +133,7 @@ func (r *simulation) addUnasked(w plan.Waiting) {
 }
 
 // Finished implements applier.Externals.
-func (recordedExternals) Finished() (map[manifests.Key]plan.Result, []outcome.Change) {
+func (recordedExternals) Finished() (map[manifests.Key]plan.Result, []result.Change) {
 	return nil, nil
 }
 

@@ -56,7 +56,7 @@ func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) resul
 // component.
 type existing struct {
 	adoption         *result.Step
-	conflict, unread []outcome.Waiting
+	conflict, unread []result.Waiting
 }
 
 // lookAt reads an object of a deletion phase, and makes a dry run of its adoption. facts are those of the apply.
@@ -100,4 +100,4 @@ func adoptionInPhase(a plan.Action, answer asked) result.Step {
 	}
 }
 
-func waitsOf(w plan.Waiting) []outcome.Waiting { return applier.Waiting([]plan.Waiting{w}) }
+func waitsOf(w plan.Waiting) []result.Waiting { return applier.Waiting([]plan.Waiting{w}) }

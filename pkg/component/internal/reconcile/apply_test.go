@@ -12,11 +12,11 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -402,7 +402,7 @@ func TestARevisionBeginsOnlyIfItIsRecorded(t *testing.T) {
 
 func TestTheOutcomeOfTheApplierIsReturnedWithAnError(t *testing.T) {
 	w := newWorld(t)
-	w.outcome.Changes = []outcome.Change{{Verb: "Create"}}
+	w.outcome.Changes = []result.Change{{Verb: "Create"}}
 	w.fails["apply"] = errOh
 	if o, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) || len(o.Changes) != 1 {
 		t.Errorf("the failed Apply returned the outcome %+v and the error %v, want one change", o, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -143,7 +144,7 @@ func TestADeletionUsesTheManagedTypesOfTheLastApply(t *testing.T) {
 func TestADeletionThatWaitsCallsNoLastHook(t *testing.T) {
 	w := deletion(t)
 	w.hook(PreDelete, PostDelete)
-	w.outcome.Waiting = []outcome.Waiting{{}}
+	w.outcome.Waiting = []result.Waiting{{}}
 	w.outcome.Skipped = []manifests.Key{{Name: "bye"}}
 	if o, err := w.Delete(t.Context(), w.component()); err != nil || o.Done() || len(w.events) != 0 {
 		t.Errorf("Delete returned the outcome %+v, the error %v and the events %v", o, err, w.events)

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -111,7 +112,7 @@ func TestHooksOfAKindAreCalledInOrderUntilOneFails(t *testing.T) {
 }
 
 func TestTheLastHooksOfAPass(t *testing.T) {
-	failed := outcome.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: "Job x", Message: "no"}, Failed: true, Terminal: true}
+	failed := result.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: "Job x", Message: "no"}, Failed: true, Terminal: true}
 	for _, c := range []struct {
 		name string
 		arm  func(*world)
@@ -121,7 +122,7 @@ func TestTheLastHooksOfAPass(t *testing.T) {
 	}{
 		{"a pass without a failure", func(*world) {}, []string{"PostPass"}, "", ""},
 		{
-			"a pass that waits", func(w *world) { w.outcome.Waiting = []outcome.Waiting{{}} },
+			"a pass that waits", func(w *world) { w.outcome.Waiting = []result.Waiting{{}} },
 			[]string{"PostPass"},
 			"", "waiting",
 		},
@@ -136,7 +137,7 @@ func TestTheLastHooksOfAPass(t *testing.T) {
 			"Retrying: hook PreReconcile: oh", "hook PreReconcile: oh",
 		},
 		{
-			"a dependent that failed", func(w *world) { w.outcome.Waiting = []outcome.Waiting{failed} },
+			"a dependent that failed", func(w *world) { w.outcome.Waiting = []result.Waiting{failed} },
 			[]string{"PostFailure", "PostPass"},
 			"DependentFailed: failed: Job x (no)", "failed: Job x (no)",
 		},

@@ -19,6 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Memory is the state of one component that the process keeps in memory. Memory is lost at a restart, so all facts that
@@ -52,7 +53,7 @@ type Memory struct {
 	toldDependents status.ToldDependents
 	// adoptions are those of passes that ended without a write of the status. The next write of a status with a revision
 	// enters them into the history, because no later pass finds anything to adopt.
-	adoptions []outcome.Change
+	adoptions []result.Change
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// toldOrphaning is the UID of the component for which an event said that the propagation policy Orphan has no effect.
@@ -132,7 +133,7 @@ func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 func (m *Memory) confirm() { m.unconfirmed = unconfirmed{} }
 
 // keepAdoptions keeps the adoptions of a pass that ends without a write of the status.
-func (m *Memory) keepAdoptions(changes []outcome.Change) {
+func (m *Memory) keepAdoptions(changes []result.Change) {
 	for _, c := range changes {
 		if status.Adopts(c) {
 			m.adoptions = append(m.adoptions, c)

@@ -14,13 +14,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/metrics"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -125,7 +125,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	if p.Store == nil {
 		return request
 	}
-	request.Drops = func(fields []outcome.DroppedField) {
+	request.Drops = func(fields []result.DroppedField) {
 		if e := c.Memory.toldDependents.Dropped(c.GetStatus().Revision, fields); e.Note != "" {
 			p.Tell(c.Object, e)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Back-off of renderings that change their own inputs: exports that the rendering asked for, and inputs that are among
@@ -83,7 +84,7 @@ type round struct {
 	// trigger identifies the inputs that the component does not write itself, if it writes others; see feedback.
 	trigger string
 	// changes are the writes of the earlier rounds, and renewed is the result of the last round.
-	changes []outcome.Change
+	changes []result.Change
 	renewed outcome.Renewed
 }
 
@@ -140,7 +141,7 @@ func (r *renewals) renew(trigger, digest string, now time.Time) (due time.Time) 
 
 // dueBy returns an outcome whose next pass begins at the given time, if a rendering was held until then.
 func dueBy(o outcome.Outcome, due time.Time) outcome.Outcome {
-	held := slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return w.Open })
+	held := slices.ContainsFunc(o.Waiting, func(w result.Waiting) bool { return w.Open })
 	if held && !due.IsZero() && (o.NextDue.IsZero() || due.Before(o.NextDue)) {
 		o.NextDue = due
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -364,7 +365,7 @@ func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcom
 }
 
 // logPass logs a pass in one line, if it changed dependents or the state of the component.
-func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []outcome.Change) {
+func logPass(ctx context.Context, before, after *metav1alpha1.Status, changes []result.Change) {
 	if line := status.LogLine(before, after, changes); line != nil {
 		log.FromContext(ctx).Info("reconciled", line...)
 	}

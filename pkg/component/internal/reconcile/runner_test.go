@@ -26,6 +26,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
@@ -59,7 +60,7 @@ func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 func TestTheLastHookWaitsForDependents(t *testing.T) {
 	w := newWorld(t)
 	w.hook(PostReconcile)
-	w.outcome.Waiting = []outcome.Waiting{{}}
+	w.outcome.Waiting = []result.Waiting{{}}
 	w.reconcile()
 	for _, step := range w.steps {
 		if step == "hook PostReconcile" {
@@ -221,7 +222,7 @@ func TestADeletionWithoutOurFinalizerDeletesNothing(t *testing.T) {
 
 func TestAConflictInterruptsThePassWithoutAReport(t *testing.T) {
 	w := newWorld(t)
-	w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+	w.outcome.Changes = []result.Change{{Verb: "Create", Key: rendered.Key}}
 	w.outcome.Inventory = []metav1alpha1.InventoryEntry{settings}
 	w.fails["apply"] = w.Store.Conflict(web, "its spec changed")
 	if after := w.reconcile(); after == 0 {
@@ -256,7 +257,7 @@ func TestAnInterruptedReportIsNone(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.outcome.Inventory = []metav1alpha1.InventoryEntry{settings}
-			w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+			w.outcome.Changes = []result.Change{{Verb: "Create", Key: rendered.Key}}
 			c.breaks(w)
 			if after := w.reconcile(); after == 0 || len(w.events) != 1 {
 				t.Errorf("the next pass is due after %s, and the events are %v; want a delay and one event", after, w.events)
@@ -269,7 +270,7 @@ func TestTheNextStatusNamesTheAdoptionsOfPassesWithoutAReport(t *testing.T) {
 	for name, failure := range map[string]error{"interrupted": context.Canceled, "failed": errOh} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Changes: []outcome.Change{
+			w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Changes: []result.Change{
 				{Verb: "Adopt", Key: rendered.Key, From: "the Helm release shop/web"}, {Verb: "Create", Key: rendered.Key},
 			}}
 			w.fails["write the status"] = failure
@@ -292,7 +293,7 @@ func TestTheNextStatusNamesTheAdoptionsOfPassesWithoutAReport(t *testing.T) {
 
 func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	w := newWorld(t)
-	w.outcome.Changes = []outcome.Change{{Verb: "Create", Key: rendered.Key}}
+	w.outcome.Changes = []result.Change{{Verb: "Create", Key: rendered.Key}}
 	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
 	w.fails["write the status"] = errOh
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
@@ -441,7 +442,7 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 	}{
 		{name: "they are gone"},
 		{name: "a watch has not delivered", outcome: outcome.Outcome{Observing: true}, kept: true},
-		{name: "they are not gone yet", outcome: outcome.Outcome{Waiting: []outcome.Waiting{{}}}, retried: true, kept: true},
+		{name: "they are not gone yet", outcome: outcome.Outcome{Waiting: []result.Waiting{{}}}, retried: true, kept: true},
 		{name: "the API server fails", failure: errOh, retried: true, kept: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

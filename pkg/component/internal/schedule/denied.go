@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Request identifies the state of a component in which an API request was denied. When a field of the Request changes,
@@ -56,7 +56,7 @@ var allowedElsewhere = []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthoriz
 // denialDigest returns a digest of the denied requests of a pass, or an empty string if no request was denied. In a
 // deletion, terminal failures of all reasons are treated as denials, because only a person or another controller can
 // resolve them. The exception is the failure of an object of a phase, because a watch reports when that object changes.
-func denialDigest(deleting bool, terminal []outcome.Waiting, failure *passerror.Error) string {
+func denialDigest(deleting bool, terminal []result.Waiting, failure *passerror.Error) string {
 	var denials []string
 	switch {
 	case failure == nil:

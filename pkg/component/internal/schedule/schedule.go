@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Intervals are the intervals of a component.
@@ -135,7 +136,7 @@ func (s *State) next(p Pass, in Intervals) time.Duration {
 	case p.Failure != nil && p.Failure.RetryAfter > 0:
 		return p.Failure.RetryAfter
 	case p.Failure != nil && !p.Failure.Terminal, len(failed) > len(terminal),
-		slices.ContainsFunc(p.Outcome.Blocked, outcome.Blocked.Unlisted):
+		slices.ContainsFunc(p.Outcome.Blocked, result.Blocked.Unlisted):
 		return s.Retry()
 	}
 	s.ResetRetry()

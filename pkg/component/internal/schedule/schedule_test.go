@@ -12,19 +12,20 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-func waits(name, reason, message string) outcome.Waiting {
+func waits(name, reason, message string) result.Waiting {
 	report := metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}
-	return outcome.Waiting{DependentReport: report}
+	return result.Waiting{DependentReport: report}
 }
 
 func fails(reason string, terminal bool) outcome.Outcome {
 	w := waits("A a", reason, "x")
 	w.Failed, w.Terminal = true, terminal
-	return outcome.Outcome{Waiting: []outcome.Waiting{w}}
+	return outcome.Outcome{Waiting: []result.Waiting{w}}
 }
 
 // between checks that a delay with jitter is between low and high.
@@ -175,13 +176,13 @@ func TestWatchesThatDeliverNothing(t *testing.T) {
 
 func TestNextPass(t *testing.T) {
 	in := Intervals{Resync: time.Hour, Retry: time.Minute, Timeout: 10 * time.Minute}
-	waiting := outcome.Outcome{Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "NotGone", "finalizers hold it")}}
+	waiting := outcome.Outcome{Waiting: []result.Waiting{waits("ConfigMap shop/a", "NotGone", "finalizers hold it")}}
 	const (
 		ready, progressing = metav1alpha1.StateReady, metav1alpha1.StateProgressing
 		stalled, goes      = metav1alpha1.StateStalled, metav1alpha1.StateDeleting
 	)
-	blocked := outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Count: 1}}}
-	unlisted := outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "no answer"}}}
+	blocked := outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Count: 1}}}
+	unlisted := outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "no answer"}}}
 	for _, c := range []struct {
 		name     string
 		outcome  outcome.Outcome
@@ -215,7 +216,7 @@ func TestNextPass(t *testing.T) {
 
 func TestDeadlinesUnderEvents(t *testing.T) {
 	var s State
-	waiting := outcome.Outcome{Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "InProgress", "")}}
+	waiting := outcome.Outcome{Waiting: []result.Waiting{waits("ConfigMap shop/a", "InProgress", "")}}
 	in := Intervals{Timeout: time.Minute, Retry: time.Hour}
 	for now := start; now.Before(start.Add(time.Minute)); now = now.Add(700 * time.Millisecond) {
 		after := s.Next(Pass{

@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -18,8 +19,8 @@ func report(dependent, reason string) metav1alpha1.DependentReport {
 }
 
 func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
-	missing := outcome.Waiting{DependentReport: report("a", string(plan.WaitRepairConflict))}
-	slow := outcome.Waiting{DependentReport: report("b", string(plan.WaitInProgress))}
+	missing := result.Waiting{DependentReport: report("a", string(plan.WaitRepairConflict))}
+	slow := result.Waiting{DependentReport: report("b", string(plan.WaitInProgress))}
 	contested := []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}
 	for _, c := range []struct {
 		name    string
@@ -29,12 +30,12 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 		{"one that is there", outcome.Outcome{RepairConflicts: contested}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
 		{
 			"one that is missing, in the same words",
-			outcome.Outcome{RepairConflicts: contested, Waiting: []outcome.Waiting{missing}},
+			outcome.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{missing}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"},
 		},
 		{
 			"not before others are ready",
-			outcome.Outcome{RepairConflicts: contested, Waiting: []outcome.Waiting{slow}},
+			outcome.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{slow}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
 		},
 	} {
@@ -48,7 +49,7 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 
 func TestReportsNameEachDependentOnce(t *testing.T) {
 	o := outcome.Outcome{
-		Waiting:         []outcome.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
+		Waiting:         []result.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
 		RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
 	}
 	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))}

@@ -9,6 +9,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // The reasons of events about dependents.
@@ -67,7 +68,7 @@ func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) [
 
 // Dropped returns the event of a component about fields that the API server drops: one for each revision and field, and
 // at most maxDependentEvents fields for each revision. The result is the zero value if all of them were told.
-func (t *ToldDependents) Dropped(revision int64, fields []outcome.DroppedField) Event {
+func (t *ToldDependents) Dropped(revision int64, fields []result.DroppedField) Event {
 	t.begin(revision)
 	var named []string
 	more := 0

@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -26,12 +27,12 @@ func inventoryOf(n int) []metav1alpha1.InventoryEntry {
 	return entries
 }
 
-func changed(i int, reason plan.Reason) outcome.Change {
-	return outcome.Change{Verb: "Apply", Key: settingsNumbered(i), Reason: string(reason)}
+func changed(i int, reason plan.Reason) result.Change {
+	return result.Change{Verb: "Apply", Key: settingsNumbered(i), Reason: string(reason)}
 }
 
-func failed(i int) outcome.Waiting {
-	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{
+func failed(i int) result.Waiting {
+	return result.Waiting{DependentReport: metav1alpha1.DependentReport{
 		Dependent: settingsNumbered(i).String(), Reason: "Invalid", Message: "no",
 	}, Failed: true}
 }
@@ -41,7 +42,7 @@ func TestEventsAboutDependents(t *testing.T) {
 	orders := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "orders"}
 	first, second := &metav1alpha1.Status{Revision: 1}, &metav1alpha1.Status{Revision: 2}
 	remote := &metav1alpha1.Status{Revision: 3, TargetCluster: "elsewhere"}
-	all := func(n int, change func(int) outcome.Change) (changes []outcome.Change) {
+	all := func(n int, change func(int) result.Change) (changes []result.Change) {
 		for i := range n {
 			changes = append(changes, change(i))
 		}
@@ -56,10 +57,10 @@ func TestEventsAboutDependents(t *testing.T) {
 		{
 			"one for each of adopted, repaired and failed dependents", first,
 			outcome.Outcome{
-				Changes: []outcome.Change{
+				Changes: []result.Change{
 					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonDrifted), changed(2, plan.ReasonNew), changed(2, plan.ReasonChanged),
 				},
-				Waiting: []outcome.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
+				Waiting: []result.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
 			},
 			[]string{
 				"Normal Adopted settings-0: it exists and no component owns it", "Normal Repaired settings-1: it drifted",
@@ -69,35 +70,35 @@ func TestEventsAboutDependents(t *testing.T) {
 		{
 			"not again in the same revision, but for another reason", first,
 			outcome.Outcome{
-				Changes: []outcome.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
-				Waiting: []outcome.Waiting{failed(3)},
+				Changes: []result.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
+				Waiting: []result.Waiting{failed(3)},
 			},
 			[]string{"Normal Repaired settings-0: somebody removed or replaced its owner label"},
 		},
 		{
 			"again in the next revision", second,
-			outcome.Outcome{Waiting: []outcome.Waiting{failed(3)}},
+			outcome.Outcome{Waiting: []result.Waiting{failed(3)}},
 			[]string{"Warning Failed settings-3: Invalid: no"},
 		},
 		{
 			"at most ten for each reason", second,
-			outcome.Outcome{Changes: all(20, func(i int) outcome.Change { return changed(i, plan.ReasonDiffers) })},
+			outcome.Outcome{Changes: all(20, func(i int) result.Change { return changed(i, plan.ReasonDiffers) })},
 			[]string{"Normal Repaired settings-0: it differs from its manifest", "… 10"},
 		},
-		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []outcome.Waiting{failed(5)}}, nil},
+		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []result.Waiting{failed(5)}}, nil},
 		{
 			"none for an external, whose UID is its token", second,
 			outcome.Outcome{
-				Changes: []outcome.Change{
+				Changes: []result.Change{
 					{Key: orders, Reason: string(plan.ReasonAdopted)}, {Key: orders, Reason: string(plan.ReasonDrifted)},
 				},
-				Waiting: []outcome.Waiting{{
+				Waiting: []result.Waiting{{
 					DependentReport: metav1alpha1.DependentReport{Dependent: orders.String(), Reason: "CallFailed"}, Failed: true,
 				}},
 			},
 			nil,
 		},
-		{"none for an object that is not recorded", second, outcome.Outcome{Waiting: []outcome.Waiting{failed(99)}}, nil},
+		{"none for an object that is not recorded", second, outcome.Outcome{Waiting: []result.Waiting{failed(99)}}, nil},
 	} {
 		c.o.Inventory = append(inventoryOf(30), metav1alpha1.InventoryEntry{
 			Group: orders.Group, Version: manifests.ExternalVersion, Kind: orders.Kind, Name: orders.Name, External: true, UID: "token",
@@ -116,11 +117,11 @@ func TestEventsAboutDependents(t *testing.T) {
 }
 
 func TestDroppedFieldsAreToldOnceForEachRevision(t *testing.T) {
-	fields := func(names ...string) []outcome.DroppedField {
-		var dropped []outcome.DroppedField
+	fields := func(names ...string) []result.DroppedField {
+		var dropped []result.DroppedField
 		for _, name := range names {
 			key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}
-			dropped = append(dropped, outcome.DroppedField{Key: key, Field: name})
+			dropped = append(dropped, result.DroppedField{Key: key, Field: name})
 		}
 		return dropped
 	}
@@ -129,7 +130,7 @@ func TestDroppedFieldsAreToldOnceForEachRevision(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		revision int64
-		fields   []outcome.DroppedField
+		fields   []result.DroppedField
 		want     string
 	}{
 		{"the first fields", 1, fields("datum", "x"), begin + "ConfigMap shop/a: datum; ConfigMap shop/a: x"},

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
@@ -39,7 +39,7 @@ func Warning(reason, note string) Event {
 // that a person should see. before is the status at the begin of the pass, and after is the status at its end. For a
 // pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
 // pass, because an event for each object would double the load on the API server.
-func EventOf(before, after *metav1alpha1.Status, changes []outcome.Change, v Verdict) Event {
+func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v Verdict) Event {
 	conflict := appears(before, after, metav1alpha1.ConditionContested)
 	news := conflict || v.State != metav1alpha1.StateProgressing &&
 		(before.State != v.State || v.NeedsPerson() && readyOf(before).Message != readyOf(after).Message)
@@ -73,14 +73,14 @@ func sameRendition(a, b *metav1alpha1.Status) bool {
 }
 
 // ChangesEvent returns the event of a pass that changed dependents and could not write its status.
-func ChangesEvent(status *metav1alpha1.Status, changes []outcome.Change) Event {
+func ChangesEvent(status *metav1alpha1.Status, changes []result.Change) Event {
 	v := Verdict{State: metav1alpha1.StateProgressing, Reason: metav1alpha1.ReasonDependentsNotReady}
 	return EventOf(status, status, changes, v)
 }
 
 // LogLine returns the keys and values of the log line of a pass. LogLine returns nil for a pass that changed neither
 // dependents nor the state of the component.
-func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any {
+func LogLine(before, after *metav1alpha1.Status, changes []result.Change) []any {
 	was, is := readyOf(before), readyOf(after)
 	stalled := meta.IsStatusConditionTrue(after.Conditions, metav1alpha1.ConditionStalled)
 	news := after.State != before.State || is.Reason != was.Reason || stalled && is.Message != was.Message
@@ -91,10 +91,10 @@ func LogLine(before, after *metav1alpha1.Status, changes []outcome.Change) []any
 }
 
 // CountVerbs returns a text with the number of changes for each verb, in the order in which the verbs occur first.
-func CountVerbs(changes []outcome.Change) string {
+func CountVerbs(changes []result.Change) string {
 	return countBy(
 		changes,
-		func(c outcome.Change) string { return strings.ToLower(c.Verb) },
+		func(c result.Change) string { return strings.ToLower(c.Verb) },
 		func(verb string, n int) string {
 			return fmt.Sprintf("%s %d", verb, n)
 		},
@@ -103,7 +103,7 @@ func CountVerbs(changes []outcome.Change) string {
 
 // describeChanges returns a text with the number of changes for each wave and verb. If there is a single change, the
 // text names its object.
-func describeChanges(changes []outcome.Change) string {
+func describeChanges(changes []result.Change) string {
 	if len(changes) == 1 {
 		c := changes[0]
 		return fmt.Sprintf("%s %s in wave %d: %s", strings.ToLower(c.Verb), c.Key, c.Wave, describeReason(c))
@@ -112,13 +112,13 @@ func describeChanges(changes []outcome.Change) string {
 		wave int
 		verb string
 	}
-	text := countBy(changes, func(c outcome.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
+	text := countBy(changes, func(c result.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
 		func(g group, n int) string { return fmt.Sprintf("%s %d in wave %d", g.verb, n, g.wave) })
-	adopted := slices.DeleteFunc(slices.Clone(changes), func(c outcome.Change) bool { return c.From == "" })
+	adopted := slices.DeleteFunc(slices.Clone(changes), func(c result.Change) bool { return c.From == "" })
 	if len(adopted) == 0 {
 		return text
 	}
-	text += "; adopted from " + countBy(adopted, func(c outcome.Change) string { return c.From },
+	text += "; adopted from " + countBy(adopted, func(c result.Change) string { return c.From },
 		func(from string, n int) string { return fmt.Sprintf("%s %d", from, n) })
 	for _, c := range adopted {
 		if c.Note != "" {
@@ -130,7 +130,7 @@ func describeChanges(changes []outcome.Change) string {
 
 // describeReason returns the reason of a change. The reason of an adoption also says who had the object, and what a
 // user has to know besides.
-func describeReason(c outcome.Change) string {
+func describeReason(c result.Change) string {
 	text := c.Reason
 	if c.From != "" && c.From != plan.FromNobody {
 		text += ", adopted from " + c.From
@@ -142,7 +142,7 @@ func describeReason(c outcome.Change) string {
 }
 
 // countBy counts the changes by group, in the order in which the groups occur first, and joins the texts of the groups.
-func countBy[G comparable](changes []outcome.Change, groupOf func(outcome.Change) G, text func(G, int) string) string {
+func countBy[G comparable](changes []result.Change, groupOf func(result.Change) G, text func(G, int) string) string {
 	counts := map[G]int{}
 	var order []G
 	for _, c := range changes {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestLogLine(t *testing.T) {
@@ -17,9 +17,9 @@ func TestLogLine(t *testing.T) {
 		setVerdict(status, 1, v, time.Unix(0, 0))
 		return status
 	}
-	verbs := func(names ...string) (changes []outcome.Change) {
+	verbs := func(names ...string) (changes []result.Change) {
 		for _, name := range names {
-			changes = append(changes, outcome.Change{Verb: name})
+			changes = append(changes, result.Change{Verb: name})
 		}
 		return changes
 	}
@@ -28,7 +28,7 @@ func TestLogLine(t *testing.T) {
 	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonGenerateFailed, "a.yaml:1: no"}
 	for _, c := range []struct {
 		name    string
-		changes []outcome.Change
+		changes []result.Change
 		then    Verdict
 		before  *metav1alpha1.Status
 		want    string
@@ -59,14 +59,14 @@ func TestLogLine(t *testing.T) {
 
 func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
 	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
-	changes := []outcome.Change{{Verb: "Apply", Reason: "its labels were edited"}}
+	changes := []result.Change{{Verb: "Apply", Reason: "its labels were edited"}}
 	at := func(state metav1alpha1.State, revision, rendition int64) *metav1alpha1.Status {
 		return &metav1alpha1.Status{State: state, Revision: revision, Rendition: rendition}
 	}
 	for _, c := range []struct {
 		name    string
 		before  *metav1alpha1.Status
-		changes []outcome.Change
+		changes []result.Change
 		want    string
 	}{
 		{"a repair", at(metav1alpha1.StateReady, 2, 1), changes, "Repaired"},
@@ -85,7 +85,7 @@ func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
 
 func TestAnEventAboutProgressHasNoReasonOfAProblem(t *testing.T) {
 	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web (0/2)"}
-	event := EventOf(&metav1alpha1.Status{}, &metav1alpha1.Status{}, []outcome.Change{{Verb: "Create"}}, waiting)
+	event := EventOf(&metav1alpha1.Status{}, &metav1alpha1.Status{}, []result.Change{{Verb: "Create"}}, waiting)
 	if event.Type != "Normal" || event.Reason != "Applied" {
 		t.Errorf("got %+v, want a normal event with the reason Applied", event)
 	}

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // maxHistory is the maximum number of entries in the history of a status. maxSource is the maximum length of the name
@@ -113,7 +113,7 @@ func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Ti
 
 // enterAdoptions enters the objects that a pass adopted into the entry of the latest revision, also after this revision
 // has ended: an object that replaced a dependent is adopted again.
-func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []outcome.Change) []metav1alpha1.RevisionRecord {
+func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []result.Change) []metav1alpha1.RevisionRecord {
 	at, copied := latestRevision(history), false
 	for _, c := range changes {
 		if !Adopts(c) || at < 0 {
@@ -134,7 +134,7 @@ func enterAdoptions(history []metav1alpha1.RevisionRecord, changes []outcome.Cha
 }
 
 // Adopts reports whether a change is an adoption.
-func Adopts(c outcome.Change) bool { return c.From != "" }
+func Adopts(c result.Change) bool { return c.From != "" }
 
 // hasEnded reports whether the revision or attempt of an entry has ended, so that the entry does not change any more.
 func hasEnded(r metav1alpha1.RevisionRecord) bool { return r.Ended != nil }

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -208,12 +208,12 @@ func TestHistoryIsBounded(t *testing.T) {
 }
 
 func TestHistoryNamesTheFirstAdoptedObjectsAndCountsAll(t *testing.T) {
-	var changes []outcome.Change
+	var changes []result.Change
 	for number := range 12 {
 		key := manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: fmt.Sprint("settings-", number)}
-		changes = append(changes, outcome.Change{Verb: "Adopt", Key: key, From: "the Helm release shop/web"})
+		changes = append(changes, result.Change{Verb: "Adopt", Key: key, From: "the Helm release shop/web"})
 	}
-	changes = append(changes, outcome.Change{Verb: "Create", Key: manifests.Key{Kind: "ConfigMap", Name: "new"}})
+	changes = append(changes, result.Change{Verb: "Create", Key: manifests.Key{Kind: "ConfigMap", Name: "new"}})
 	before := []metav1alpha1.RevisionRecord{
 		attempt("b", "GenerateFailed", 2), revision(1, metav1alpha1.RevisionReady, "", 1, new(at(1))),
 	}

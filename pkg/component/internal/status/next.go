@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -31,7 +32,7 @@ type Report struct {
 	Deleting   bool
 	Outcome    outcome.Outcome
 	// Unreported are the adoptions of passes before that ended without a write of the status.
-	Unreported []outcome.Change
+	Unreported []result.Change
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *passerror.Error
 	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the

@@ -15,29 +15,30 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func waits(name, reason, message string) outcome.Waiting {
-	return outcome.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
+func waits(name, reason, message string) result.Waiting {
+	return result.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
 }
 
-func undefined(name string) outcome.Waiting {
+func undefined(name string) result.Waiting {
 	w := waits(name, metav1alpha1.ReasonKindNotServed, "it is not served, and nothing here defines it")
 	w.Undefined = true
 	return w
 }
 
-func fails(name, reason, message string, terminal bool) outcome.Waiting {
+func fails(name, reason, message string, terminal bool) result.Waiting {
 	w := waits(name, reason, message)
 	w.Failed, w.Terminal = true, terminal
 	return w
 }
 
-func blockedBy(count int, names ...string) []outcome.Blocked {
-	return []outcome.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
+func blockedBy(count int, names ...string) []result.Blocked {
+	return []result.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
 }
 
 // ends are the possible ends of a pass. testdata/conditions.golden has the resulting conditions of the component.
@@ -50,69 +51,69 @@ var ends = []struct {
 	{name: "all is ready", outcome: outcome.Outcome{Applied: true, Ready: 12, Desired: 12}},
 	{name: "the only dependent is ready", outcome: outcome.Outcome{Applied: true, Ready: 1, Desired: 1}},
 	{name: "an empty set is ready", outcome: outcome.Outcome{Applied: true}},
-	{name: "a dependent is not ready", outcome: outcome.Outcome{Ready: 1, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas")}}},
-	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
-	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []outcome.Waiting{
+	{name: "a dependent is not ready", outcome: outcome.Outcome{Ready: 1, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas")}}},
+	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
+	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
 	}}},
-	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Desired: 3, Ready: 1, Waiting: []outcome.Waiting{
+	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Desired: 3, Ready: 1, Waiting: []result.Waiting{
 		undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
 	}}},
-	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
 	}}},
-	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []outcome.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
-	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
+	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), fails("ConfigMap shop/a", "InternalError", "the webhook does not serve", false),
 	}}},
-	{name: "a failure does not go away", outcome: outcome.Outcome{Desired: 3, Waiting: []outcome.Waiting{
+	{name: "a failure does not go away", outcome: outcome.Outcome{Desired: 3, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
 	}}},
-	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
+	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{
 		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here", true),
 	}}},
-	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Desired: 1, Waiting: []outcome.Waiting{
+	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{
 		fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain, "the result of its creation is not known", true),
 	}}},
-	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
 		fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged", "its recorded state is damaged", true),
 	}}},
 	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
-	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{waits("Deployment.apps shop/web", "NotGone", "it is being deleted")}}},
-	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
-	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Waiting: []outcome.Waiting{
+	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{waits("Deployment.apps shop/web", "NotGone", "it is being deleted")}}},
+	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
+	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{
 		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
 	}}},
-	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		waits("Job.batch shop/clean", "InProgress", "Job in progress"),
 	}}},
-	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
 	}}},
-	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", metav1alpha1.ReasonTimeout, "not ready within 5m0s: it runs", true),
 	}}},
-	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []outcome.Waiting{
+	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		purged(fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded; it was deleted", true)),
 	}}},
-	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []outcome.Waiting{
+	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
 	}}},
 	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
 	{name: "foreign instances that may not be named forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12)}},
-	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
-	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), outcome.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
-	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Blocked: []outcome.Blocked{
+	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
+	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), result.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
+	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Blocked: []result.Blocked{
 		{Type: "A.example.com", Error: strings.Repeat("it cannot be listed ", 50)},
 		{Type: "B.example.com", Error: "x"},
 		{Type: "C.example.com", Count: 12, Names: []string{"c"}},
 		{Type: "D.example.com", Error: "x"},
 	}}},
-	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
 	}}},
-	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Desired: 2, Waiting: []outcome.Waiting{
+	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
 		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by b; "+strings.Repeat("to move it here, … ", 20)+"which deletes it", true),
 		fails("Secret shop/b", "Immutable", "data: field is immutable (the field cannot change: keep its value; "+strings.Repeat("the annotation … ", 20)+"deletes it)", true),
 	}}},
@@ -124,7 +125,7 @@ var ends = []struct {
 	}},
 }
 
-func purged(w outcome.Waiting) outcome.Waiting {
+func purged(w result.Waiting) result.Waiting {
 	w.Purged = true
 	return w
 }
@@ -230,7 +231,7 @@ func TestMessagesOfConditionsAreBounded(t *testing.T) {
 }
 
 func TestCount(t *testing.T) {
-	var waiting []outcome.Waiting
+	var waiting []result.Waiting
 	for i := range 12 {
 		waiting = append(waiting, waits(fmt.Sprintf("A a%d", i), "InProgress", strings.Repeat("x", 2000)))
 	}
@@ -275,54 +276,54 @@ func TestCountInDeletion(t *testing.T) {
 }
 
 func TestDescribeChanges(t *testing.T) {
-	change := func(verb string, wave int) outcome.Change {
-		return outcome.Change{Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave, Reason: "it is new"}
+	change := func(verb string, wave int) result.Change {
+		return result.Change{Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave, Reason: "it is new"}
 	}
-	adoption := func(from string) outcome.Change {
+	adoption := func(from string) result.Change {
 		c := change("Adopt", 1)
 		c.Reason, c.From = "it exists and no component owns it", from
 		return c
 	}
 	for _, c := range []struct {
 		name    string
-		changes []outcome.Change
+		changes []result.Change
 		want    string
 	}{
 		{
 			"an adoption says who had the object",
-			[]outcome.Change{adoption("the Helm release shop/web")},
+			[]result.Change{adoption("the Helm release shop/web")},
 			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it, adopted from the Helm release shop/web",
 		},
 		{
 			"an adoption says what a user has to know besides",
-			func() []outcome.Change {
+			func() []result.Change {
 				c := adoption("nobody")
 				c.Note = "it is complete already"
-				return []outcome.Change{c}
+				return []result.Change{c}
 			}(),
 			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it; it is complete already",
 		},
 		{
 			"several adoptions, too, with the objects",
-			func() []outcome.Change {
+			func() []result.Change {
 				c := adoption("nobody")
 				c.Note = "it is complete already"
-				return []outcome.Change{adoption("nobody"), c}
+				return []result.Change{adoption("nobody"), c}
 			}(),
 			"adopt 2 in wave 1; adopted from nobody 2; ConfigMap shop/a: it is complete already",
 		},
 		{
 			"an adoption from nobody is described by its reason",
-			[]outcome.Change{adoption("nobody")},
+			[]result.Change{adoption("nobody")},
 			"adopt ConfigMap shop/a in wave 1: it exists and no component owns it",
 		},
 		{
 			"several adoptions are counted by those who had the objects",
-			[]outcome.Change{change("Create", 1), adoption("the Helm release shop/web"), adoption("nobody"), adoption("the Helm release shop/web")},
+			[]result.Change{change("Create", 1), adoption("the Helm release shop/web"), adoption("nobody"), adoption("the Helm release shop/web")},
 			"create 1 in wave 1, adopt 3 in wave 1; adopted from the Helm release shop/web 2, nobody 1",
 		},
-		{"one change is named", []outcome.Change{change("Create", 1)}, "create ConfigMap shop/a in wave 1: it is new"},
-		{"more are counted, by wave and verb, in order", []outcome.Change{
+		{"one change is named", []result.Change{change("Create", 1)}, "create ConfigMap shop/a in wave 1: it is new"},
+		{"more are counted, by wave and verb, in order", []result.Change{
 			change("Create", 1), change("Apply", 1), change("Create", 1), change("Create", 2), change("Apply", 1),
 		}, "create 2 in wave 1, apply 2 in wave 1, create 1 in wave 2"},
 	} {
@@ -388,9 +389,9 @@ func TestPinnedValuesAreACondition(t *testing.T) {
 }
 
 func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
-	blocked := append(blockedBy(12, "Widget.example.com a"), outcome.Blocked{Type: "Gizmo.example.com", Error: "it cannot be listed"})
+	blocked := append(blockedBy(12, "Widget.example.com a"), result.Blocked{Type: "Gizmo.example.com", Error: "it cannot be listed"})
 	for n := range MaxReports {
-		blocked = append(blocked, outcome.Blocked{Type: fmt.Sprint(n), Count: 1})
+		blocked = append(blocked, result.Blocked{Type: fmt.Sprint(n), Count: 1})
 	}
 	report := Report{Deleting: true, Now: time.Unix(0, 0), Outcome: outcome.Outcome{
 		Inventory: []metav1alpha1.InventoryEntry{{}}, Blocked: blocked,
@@ -413,7 +414,7 @@ func TestTheMessageAboutARefusedSetSaysHowManyObjectsItLeavesOut(t *testing.T) {
 	invalid := func(n int) (o outcome.Outcome) {
 		o.Held = true
 		for i := range n {
-			o.Waiting = append(o.Waiting, outcome.Waiting{
+			o.Waiting = append(o.Waiting, result.Waiting{
 				DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(i).String(), Message: "bad"},
 				Failed:          true, Terminal: true,
 			})

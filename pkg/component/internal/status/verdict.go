@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -114,7 +115,7 @@ func hintUnreachable(o outcome.Outcome) string {
 	reasons := []plan.WaitReason{plan.WaitForbidden, plan.WaitUnauthorized, plan.WaitUnreachable}
 	if slices.ContainsFunc(
 		o.Waiting,
-		func(w outcome.Waiting) bool { return w.Failed && slices.Contains(reasons, plan.WaitReason(w.Reason)) },
+		func(w result.Waiting) bool { return w.Failed && slices.Contains(reasons, plan.WaitReason(w.Reason)) },
 	) {
 		return HintGiveUp
 	}
@@ -128,14 +129,14 @@ func readyMessage(count int) string {
 	return fmt.Sprintf("%d dependents are ready", count)
 }
 
-func judgeBlocked(deleting bool, blocked []outcome.Blocked) Verdict {
+func judgeBlocked(deleting bool, blocked []result.Blocked) Verdict {
 	v := Verdict{State: metav1alpha1.StateStalled, Reason: metav1alpha1.ReasonForeignInstances}
 	work := "pruning"
 	if deleting {
 		v.State, work = metav1alpha1.StateDeletionBlocked, "deletion"
 	}
 	advice := "the " + work + " continues once this is known"
-	if slices.ContainsFunc(blocked, func(b outcome.Blocked) bool { return b.Count > 0 }) {
+	if slices.ContainsFunc(blocked, func(b result.Blocked) bool { return b.Count > 0 }) {
 		advice = "the " + work + " continues when they are gone, and their data with them; " + keepInstances(deleting)
 	}
 	v.Message = work + " is refused, because " + describeBlocked(blocked) + "; " + advice
@@ -152,12 +153,12 @@ func keepInstances(deleting bool) string {
 
 // describeBlocked returns a short text about the types that block a removal. The status has the complete list. If there
 // is a single type, the text has its cause.
-func describeBlocked(blocked []outcome.Blocked) string {
+func describeBlocked(blocked []result.Blocked) string {
 	if len(blocked) == 1 {
 		return describeForeign(blocked[0])
 	}
 	verb := "exist"
-	if slices.ContainsFunc(blocked, outcome.Blocked.Unlisted) {
+	if slices.ContainsFunc(blocked, result.Blocked.Unlisted) {
 		verb = "may exist"
 	}
 	var types []string
@@ -175,7 +176,7 @@ func describeBlocked(blocked []outcome.Blocked) string {
 	return text + "; status.blocked has the details"
 }
 
-func describeForeign(b outcome.Blocked) string {
+func describeForeign(b result.Blocked) string {
 	names := strings.Join(b.Names[:min(len(b.Names), maxNamed)], ", ")
 	switch {
 	case b.Error != "":
@@ -192,14 +193,14 @@ func describeForeign(b outcome.Blocked) string {
 }
 
 // isOpen reports whether the component waits only for exports that its rendering asked for.
-func isOpen(waiting []outcome.Waiting) bool {
-	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(w outcome.Waiting) bool { return !w.Open })
+func isOpen(waiting []result.Waiting) bool {
+	return len(waiting) > 0 && !slices.ContainsFunc(waiting, func(w result.Waiting) bool { return !w.Open })
 }
 
 // reasonOf returns the reason of a component with terminal failures. An external whose recorded state is damaged needs
 // the same answer as one whose creation is uncertain.
-func reasonOf(terminal []outcome.Waiting) string {
-	uncertain := func(w outcome.Waiting) bool {
+func reasonOf(terminal []result.Waiting) string {
+	uncertain := func(w result.Waiting) bool {
 		return w.Reason == string(plan.WaitCreateUncertain) || w.Reason == string(plan.WaitStateDamaged)
 	}
 	switch {
@@ -237,7 +238,7 @@ func judgeWaiting(component manifests.Key, o outcome.Outcome) Verdict {
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
 	message := describe("waiting until ready", o.UndefinedFirst())
-	if !slices.ContainsFunc(o.Waiting, func(w outcome.Waiting) bool { return !w.Undefined }) {
+	if !slices.ContainsFunc(o.Waiting, func(w result.Waiting) bool { return !w.Undefined }) {
 		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
 	}
 	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
@@ -245,7 +246,7 @@ func judgeWaiting(component manifests.Key, o outcome.Outcome) Verdict {
 
 // hintAll returns the command that prints all invalid dependents in full, if the message does not do that and there is
 // one for the type of the component.
-func hintAll(component manifests.Key, terminal []outcome.Waiting) string {
+func hintAll(component manifests.Key, terminal []result.Waiting) string {
 	if len(terminal) == 1 || !plan.IsReadyMade(component) {
 		return ""
 	}
@@ -266,16 +267,16 @@ func judgePhase(o outcome.Outcome) Verdict {
 // phaseAdvice returns advice for users about failed objects of a phase. A Job or Pod that exists and failed has to
 // be deleted, so that it is applied again. If the API server refused to create an object, the cause of the refusal has
 // to be resolved. The message of a failed object that was deleted already has the advice.
-func phaseAdvice(terminal []outcome.Waiting) string {
-	failed := func(w outcome.Waiting) bool {
+func phaseAdvice(terminal []result.Waiting) string {
+	failed := func(w result.Waiting) bool {
 		return w.Reason == metav1alpha1.ReasonDependentFailed || w.Reason == metav1alpha1.ReasonTimeout
 	}
 	advice := ""
-	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return failed(w) && !w.Purged }) {
+	if slices.ContainsFunc(terminal, func(w result.Waiting) bool { return failed(w) && !w.Purged }) {
 		advice = "; resolve the cause, save the logs that you need, and delete the failed Jobs and Pods: they are applied " +
 			"again, and the deletion continues"
 	}
-	if slices.ContainsFunc(terminal, func(w outcome.Waiting) bool { return !failed(w) }) {
+	if slices.ContainsFunc(terminal, func(w result.Waiting) bool { return !failed(w) }) {
 		advice += "; resolve the cause of the refusal: refused objects are applied again within the retry interval"
 	}
 	return advice
@@ -299,14 +300,14 @@ func onlyRepairConflicts(o outcome.Outcome) bool {
 	return len(o.RepairConflicts) > 0 &&
 		!slices.ContainsFunc(
 			o.Waiting,
-			func(w outcome.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict },
+			func(w result.Waiting) bool { return plan.WaitReason(w.Reason) != plan.WaitRepairConflict },
 		)
 }
 
 func describeRepairConflicts(o outcome.Outcome) string {
-	contested := make([]outcome.Waiting, 0, len(o.RepairConflicts))
+	contested := make([]result.Waiting, 0, len(o.RepairConflicts))
 	for _, c := range o.RepairConflicts {
-		contested = append(contested, outcome.Waiting{DependentReport: c})
+		contested = append(contested, result.Waiting{DependentReport: c})
 	}
 	return describe("contested", contested)
 }
@@ -314,7 +315,7 @@ func describeRepairConflicts(o outcome.Outcome) string {
 // describe returns a text with the names and messages of the first three waiting dependents. The messages of
 // several dependents are shortened, because the status lists them in full: a long message to its cause, without its
 // remedies.
-func describe(what string, waiting []outcome.Waiting) string {
+func describe(what string, waiting []result.Waiting) string {
 	var parts []string
 	isCut := false
 	for _, w := range waiting[:min(len(waiting), maxNamed)] {

@@ -12,20 +12,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
 )
 
-// result is the result of a call about an external, in the metrics and traces.
-type result string
+// callResult is the result of a call about an external, in the metrics and traces.
+type callResult string
 
 const (
-	resultOK       result = "ok"
-	resultNotFound result = "not-found"
-	resultExists   result = "exists"
-	resultRefused  result = "refused"
-	resultTryLater result = "try-later"
-	resultFailed   result = "failed"
+	resultOK       callResult = "ok"
+	resultNotFound callResult = "not-found"
+	resultExists   callResult = "exists"
+	resultRefused  callResult = "refused"
+	resultTryLater callResult = "try-later"
+	resultFailed   callResult = "failed"
 )
 
 // resultOf returns the result of a call with the given error.
-func resultOf(err error) result {
+func resultOf(err error) callResult {
 	refused, isRefused := errors.AsType[*external.RefusedError](err)
 	switch {
 	case err == nil:

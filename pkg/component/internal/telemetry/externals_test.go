@@ -14,7 +14,7 @@ import (
 )
 
 func TestTheResultOfACallIsThatOfItsError(t *testing.T) {
-	for want, err := range map[result]error{
+	for want, err := range map[callResult]error{
 		resultOK:       nil,
 		resultNotFound: fmt.Errorf("look: %w", external.ErrNotFound),
 		resultExists:   external.ErrExists,

@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/tracing"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 var (
@@ -35,7 +36,7 @@ func statusOf(state metav1alpha1.State, ready, total int32) *metav1alpha1.Status
 }
 
 func TestPassesAreCountedByTheirVerdict(t *testing.T) {
-	failed := outcome.Outcome{Waiting: []outcome.Waiting{{Failed: true}}}
+	failed := outcome.Outcome{Waiting: []result.Waiting{{Failed: true}}}
 	for _, c := range []struct {
 		name    string
 		state   metav1alpha1.State
@@ -47,7 +48,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		{"ready", metav1alpha1.StateReady, outcome.Outcome{}, nil, "Ready", false},
 		{
 			"waiting is not a failure", metav1alpha1.StateProgressing,
-			outcome.Outcome{Waiting: []outcome.Waiting{{}}},
+			outcome.Outcome{Waiting: []result.Waiting{{}}},
 			nil,
 			"Progressing", false,
 		},
