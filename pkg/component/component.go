@@ -36,7 +36,9 @@ type Placer interface {
 }
 
 // Validator checks rules that the schema of the CRD cannot express. If Validate returns an error, the component becomes
-// Stalled with reason InvalidSpec, and no dependent is changed.
+// Stalled with reason InvalidSpec, and nothing of the new spec is applied. Dependents of the last valid spec are still
+// repaired, if the refused one leaves the cluster, the identity, the policies and the permissions as they were, and the
+// process has the last rendering in memory.
 type Validator interface {
 	Validate() error
 }

@@ -66,7 +66,6 @@ var _ = Describe("Maps that lose all their entries:", func() {
 			Entry("a text, by null", "other: x, labels: {}", "other: null, labels: {}", object{"labels": object{}}),
 			Entry("a map of an item, by null", "pools: [{name: a, labels: {a: b}}]", "pools: [{name: a, labels: null}]",
 				object{"pools": []any{object{"name": "a"}}}),
-			Entry("a map with a default", "inner: {other: x, labels: {a: b}}", "inner: {other: x, labels: {}}", object{"inner": object{"other": "x", "labels": object{}}}),
 			Entry("an atomic list", "other: x, list: [a]", "other: x, list: []", object{"other": "x", "list": []any{}}),
 			Entry("a set", "other: x, set: [a]", "other: x, set: []", object{"other": "x", "set": []any{}}),
 			Entry("a list with keys", "other: x, pools: [{name: a}]", "other: x, pools: []", object{"other": "x", "pools": []any{}}),

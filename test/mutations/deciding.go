@@ -91,7 +91,7 @@ var deciding = []mutation{
 	},
 	{
 		"a component removes what its own operator runs on", "applier/facts.go",
-		`User: client.User, Operator: plan.Operator(client.Operator),`, `User: client.User,`,
+		`self.Operator = plan.Operator(client.Operator)`, `self.Operator = plan.Operator{}`,
 		"what the operator runs on is released",
 	},
 	{

@@ -31,7 +31,7 @@ var writing = []mutation{
 	},
 	{
 		"previous managers keep their fields", "execute/managedfields.go",
-		`case entry.Manager == reconciler, handover == plan.TransferAll:`, `case entry.Manager == reconciler:`,
+		`case entry.Manager == reconciler, handover == plan.TransferAll, handover`, `case entry.Manager == reconciler, handover`,
 		"Objects of other tools",
 	},
 	{

@@ -66,12 +66,12 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 func needsOf(
 	client *target.Client, r Request, inventory plan.Inventory, fallback metav1alpha1.DeletePolicy,
 ) plan.Needs {
+	self := plan.Self{Reconcile: r.Policies.Reconcile, Delete: fallback}
 	if client.RemoteTarget {
-		return plan.NewNeeds(r.Needs, plan.Self{Delete: fallback}, nil, r.Desired)
+		return plan.NewNeeds(r.Needs, self, nil, r.Desired)
 	}
-	self := plan.Self{
-		Kind: r.Owner.Component().GroupKind(), User: client.User, Operator: plan.Operator(client.Operator), Delete: fallback,
-	}
+	self.Kind, self.User = r.Owner.Component().GroupKind(), client.User
+	self.Operator = plan.Operator(client.Operator)
 	return plan.NewNeeds(r.Needs, self, inventory, r.Desired)
 }
 

@@ -2,22 +2,16 @@ package execute
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/fairlead-io/fairlead/internal/builtintypes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 )
 
 // If a manifest has an empty map, and the applied object has entries there that the apply removes, the API server
@@ -55,75 +49,6 @@ func (w *writer) applyAgain(
 ) (*unstructured.Unstructured, error) {
 	delete(extra, "resourceVersion")
 	return w.patch(ctx, resource, a, extra)
-}
-
-// withoutDefaults removes entries from the maps of a custom resource that are empty in the manifest, and returns the
-// object without them. If the type has a default for such a map, the API server replaces the null by the default. It
-// belongs to no field manager. Maps of which a manager has an entry stay as they are.
-func (w *writer) withoutDefaults(
-	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, obj *unstructured.Unstructured,
-) (*unstructured.Unstructured, error) {
-	managers := obj.GetManagedFields()
-	if w.dryRun || builtintypes.IsBuiltIn(a.Key.Group) || len(managers) == 0 {
-		return obj, nil
-	}
-	patch := unownedEntries(a.Object.Body.Object, obj.Object, nil, managers)
-	delete(patch, "status")
-	if len(patch) == 0 {
-		return obj, nil
-	}
-	patch["metadata"] = map[string]any{"uid": obj.GetUID(), "resourceVersion": obj.GetResourceVersion()}
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return nil, err
-	}
-	options := metav1.PatchOptions{FieldManager: w.view.FieldManager()}
-	return resource.Patch(ctx, a.Key.Name, types.MergePatchType, data, options)
-}
-
-// unownedEntries returns the maps of an object that are empty in the manifest and of which no manager has an entry,
-// with null for each entry. Maps in lists are left out, because a merge patch cannot name them.
-func unownedEntries(
-	manifest, live map[string]any, path []string, managers []metav1.ManagedFieldsEntry,
-) map[string]any {
-	patch := map[string]any{}
-	for name, value := range manifest {
-		fields, isMap := value.(map[string]any)
-		entries, isLive := live[name].(map[string]any)
-		if !isMap || !isLive || len(entries) == 0 {
-			continue
-		}
-		at := append(slices.Clone(path), name)
-		if len(fields) > 0 {
-			if below := unownedEntries(fields, entries, at, managers); len(below) > 0 {
-				patch[name] = below
-			}
-			continue
-		}
-		removed := make(map[string]any, len(entries))
-		for entry := range entries {
-			if !isOwned(append(slices.Clone(at), entry), managers) {
-				removed[entry] = nil
-			}
-		}
-		if len(removed) == len(entries) {
-			patch[name] = removed
-		}
-	}
-	return patch
-}
-
-// isOwned reports whether a manager has a field, or a field below it.
-func isOwned(path []string, managers []metav1.ManagedFieldsEntry) bool {
-	steps := make([]any, 0, len(path))
-	for _, name := range path {
-		steps = append(steps, name)
-	}
-	field := serverrules.Branch{Path: fieldpath.MakePathOrDie(steps...)}
-	return slices.ContainsFunc(managers, func(entry metav1.ManagedFieldsEntry) bool {
-		fields, err := fieldsIn(entry)
-		return err != nil || !field.Below(fields).Empty()
-	})
 }
 
 // withoutEmptied returns a copy of a manifest without the empty maps at the given paths. A map that has no

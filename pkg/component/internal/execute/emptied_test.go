@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestWithoutEmptied(t *testing.T) {
@@ -70,39 +69,5 @@ func TestIsNullInstead(t *testing.T) {
 		if got := isNullInstead(c.manifest, c.response); got != c.want {
 			t.Errorf("%s: %t, want %t", c.name, got, c.want)
 		}
-	}
-}
-
-func TestUnownedEntries(t *testing.T) {
-	type object = map[string]any
-	owns := func(fields string) metav1.ManagedFieldsEntry {
-		return metav1.ManagedFieldsEntry{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(fields)}
-	}
-	manifest := object{"spec": object{"a": object{}, "b": object{"c": object{}}, "d": object{"e": "f"}, "items": []any{object{"a": object{}}}}}
-	live := object{"spec": object{
-		"a": object{"x": "1", "y": "2"}, "b": object{"c": object{"x": "1"}}, "d": object{"e": "f", "g": "h"}, "items": []any{object{"a": object{"x": "1"}}},
-	}}
-	for _, c := range []struct {
-		name     string
-		managers []metav1.ManagedFieldsEntry
-		want     object
-	}{
-		{
-			"entries without a manager",
-			[]metav1.ManagedFieldsEntry{owns(`{"f:spec":{"f:a":{},"f:b":{"f:c":{}}}}`)},
-			object{"spec": object{"a": object{"x": nil, "y": nil}, "b": object{"c": object{"x": nil}}}},
-		},
-		{
-			"a map of which another manager has an entry",
-			[]metav1.ManagedFieldsEntry{owns(`{"f:spec":{"f:a":{"f:x":{}}}}`)},
-			object{"spec": object{"b": object{"c": object{"x": nil}}}},
-		},
-		{"entries of another manager", []metav1.ManagedFieldsEntry{owns(`{"f:spec":{"f:a":{"f:x":{}},"f:b":{"f:c":{"f:x":{}}}}}`)}, object{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, unownedEntries(manifest, live, nil, c.managers)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // rewrite is a function that returns changed managed fields of a live object. The entries are those of the object, with
@@ -126,7 +127,8 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(
 		live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,
 	) ([]metav1.ManagedFieldsEntry, error) {
-		ours, rest, err := splitEntries(entries, reconciler, a)
+		forged := forgedMarks(live, a, reconciler)
+		ours, rest, err := splitEntries(entries, reconciler, a, forged)
 		if err == nil {
 			ours, rest, err = takeMarks(ours, rest, removedMarks(live, a, reconciler))
 		}
@@ -140,7 +142,7 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 		if err != nil {
 			return nil, err
 		}
-		rest, err = removeFields(rest, a, ours.Union(fields))
+		rest, err = removeFields(rest, a, ours.Union(fields).Difference(forged))
 		if err != nil || ours.Empty() {
 			return rest, err
 		}
@@ -149,10 +151,23 @@ func handOverFields(a plan.Action, reconciler string) rewrite {
 	}
 }
 
+// forgedMarks returns the owner marks of an object whose owner label another client has replaced. The apply takes them
+// with their values. If the rewrite before it took them, the label of somebody else would seem to be written by us, and
+// would stay so if the apply failed.
+func forgedMarks(live *unstructured.Unstructured, a plan.Action, reconciler string) *fieldpath.Set {
+	label, annotation := reconciler+"/"+manifests.LabelOwnerID, reconciler+"/"+manifests.AnnotationOwnerID
+	if owner, found := live.GetLabels()[label]; !found || owner == a.Object.Body.GetLabels()[label] {
+		return fieldpath.NewSet()
+	}
+	return fieldpath.NewSet(
+		fieldpath.MakePathOrDie("metadata", "labels", label), fieldpath.MakePathOrDie("metadata", "annotations", annotation))
+}
+
 // splitEntries splits managed fields. ours has the fields of our entries, and of the entries of previous managers that
-// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped.
+// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped. Forged
+// fields stay in the entries of other managers.
 func splitEntries(
-	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action,
+	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action, forged *fieldpath.Set,
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {
 	ours = fieldpath.NewSet()
 	for _, entry := range entries {
@@ -160,13 +175,22 @@ func splitEntries(
 		switch {
 		case entry.Subresource != "":
 			rest = append(rest, entry)
-		case entry.Manager == reconciler, handover == plan.TransferAll:
+		case entry.Manager == reconciler, handover == plan.TransferAll, handover == plan.TransferToNobody:
 			fields, err := fieldsIn(entry)
 			if err != nil {
 				return nil, nil, err
 			}
-			ours = ours.Union(fields)
-		case handover != plan.TransferToNobody:
+			if handover != plan.TransferToNobody || entry.Manager == reconciler {
+				ours = ours.Union(fields.Difference(forged))
+			}
+			if left := fields.Intersection(forged); !left.Empty() && entry.Manager != reconciler {
+				kept, err := newEntry(entry.Manager, entry.Operation, entry.APIVersion, left)
+				if err != nil {
+					return nil, nil, err
+				}
+				rest = append(rest, kept)
+			}
+		default:
 			rest = append(rest, entry)
 		}
 	}

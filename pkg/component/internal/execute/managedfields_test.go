@@ -29,12 +29,14 @@ func managed(t *testing.T, manager, operation, fields string) metav1.ManagedFiel
 }
 
 func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
-	const ours = reconciler + "/Apply"
+	const ours, ownerLabel = reconciler + "/Apply", "'f:" + reconciler + "/owner-id'"
 	for _, c := range []struct {
 		name     string
 		takeOver bool
-		entries  []metav1.ManagedFieldsEntry
-		want     map[string]string
+		// owner is the owner label of the live object. The manifest has the owner "us".
+		owner   string
+		entries []metav1.ManagedFieldsEntry
+		want    map[string]string
 	}{
 		{
 			name:    "fields of an earlier regular update are listed under Apply",
@@ -91,6 +93,33 @@ func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 			want: map[string]string{ours: `{f:data: {f:a: {}}}`},
 		},
 		{
+			name: "a takeover leaves an owner label with its value to the client that set it", takeOver: true, owner: "them",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`),
+				managed(t, "kubectl", "Update", `{f:data: {f:left: {}}, f:metadata: {f:labels: {`+ownerLabel+`: {}}}}`),
+			},
+			want: map[string]string{
+				ours: `{f:data: {f:a: {}, f:left: {}}}`, "kubectl/Update": `{f:metadata: {f:labels: {` + ownerLabel + `: {}}}}`,
+			},
+		},
+		{
+			name: "a takeover takes our own owner label", takeOver: true, owner: "us",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, "kubectl", "Update", `{f:data: {f:left: {}}, f:metadata: {f:labels: {`+ownerLabel+`: {}}}}`),
+			},
+			want: map[string]string{ours: `{f:data: {f:left: {}}, f:metadata: {f:labels: {` + ownerLabel + `: {}}}}`},
+		},
+		{
+			name: "an owner label with its value also stays if fields are shared", owner: "them",
+			entries: []metav1.ManagedFieldsEntry{
+				managed(t, reconciler, "Apply", `{f:data: {f:a: {}}}`),
+				managed(t, "kubectl", "Update", `{f:data: {f:a: {}}, f:metadata: {f:labels: {`+ownerLabel+`: {}}}}`),
+			},
+			want: map[string]string{
+				ours: `{f:data: {f:a: {}}}`, "kubectl/Update": `{f:metadata: {f:labels: {` + ownerLabel + `: {}}}}`,
+			},
+		},
+		{
 			name: "the entry of a subresource stays", takeOver: true,
 			entries: []metav1.ManagedFieldsEntry{func() metav1.ManagedFieldsEntry {
 				e := managed(t, "kubectl", "Update", `{f:spec: {f:replicas: {}}}`)
@@ -104,12 +133,17 @@ func TestFieldsAreHandedOverToOneApplyEntry(t *testing.T) {
 			manifest := &unstructured.Unstructured{
 				Object: parse(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: x}}`),
 			}
+			live := manifest.DeepCopy()
+			if c.owner != "" {
+				manifest.SetLabels(map[string]string{reconciler + "/owner-id": "us"})
+				live.SetLabels(map[string]string{reconciler + "/owner-id": c.owner})
+			}
 			a := plan.Action{
 				Object:           &manifests.Object{Body: manifest},
 				PreviousManagers: plan.PreviousManagers,
 				TakeAllFields:    c.takeOver,
 			}
-			got, err := handOverFields(a, reconciler)(manifest, c.entries)
+			got, err := handOverFields(a, reconciler)(live, c.entries)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -212,9 +212,6 @@ func (w *writer) applyVersion(
 		(a.Migrate || a.Reason.Adopts()) && lacksEmpty(a.Object.Body.Object, obj.Object):
 		obj, err = w.applyAgain(ctx, resource, a, preconditions)
 	}
-	if err == nil {
-		obj, err = w.withoutDefaults(ctx, resource, a, obj)
-	}
 	if err != nil {
 		return nil, err
 	}

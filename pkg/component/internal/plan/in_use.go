@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,8 +72,8 @@ func isHeld(key manifests.Key) bool {
 
 // inUse returns the objects that are held by a finalizer because an object uses them which is kept: a desired object
 // that is released when it is no longer rendered or the component is deleted, or an object that is not in the set, such
-// as the claims of a StatefulSet. fallback is the delete policy of objects whose manifests set none.
-func inUse(desired []manifests.Object, fallback metav1alpha1.DeletePolicy) []manifests.Key {
+// as the claims of a StatefulSet. self has the policies of objects whose manifests set none.
+func inUse(desired []manifests.Object, self Self) []manifests.Key {
 	if !slices.ContainsFunc(desired, func(o manifests.Object) bool { return isHeld(o.Key) }) {
 		return nil
 	}
@@ -84,7 +85,7 @@ func inUse(desired []manifests.Object, fallback metav1alpha1.DeletePolicy) []man
 		if user := userOf(o); user.Name != "" {
 			users[user] = append(users[user], o.Key)
 		}
-		if isKept(o, fallback) {
+		if isKept(o, self) {
 			kept = append(kept, o.Key)
 		}
 	}
@@ -110,8 +111,8 @@ func inUse(desired []manifests.Object, fallback metav1alpha1.DeletePolicy) []man
 }
 
 // isKept reports whether a desired object is not deleted when it is no longer rendered or the component is deleted.
-func isKept(o *manifests.Object, fallback metav1alpha1.DeletePolicy) bool {
-	fallback = DefaultDeletePolicy(o.Settings.ReconcilePolicy, fallback)
+func isKept(o *manifests.Object, self Self) bool {
+	fallback := DefaultDeletePolicy(cmp.Or(o.Settings.ReconcilePolicy, self.Reconcile), self.Delete)
 	policy := RecordedDeletePolicy(o.Key, o.Settings.DeletePolicy, fallback)
 	return policy != "" && policy != metav1alpha1.DeleteDelete
 }

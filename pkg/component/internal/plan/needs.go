@@ -26,7 +26,9 @@ type Self struct {
 	Kind     schema.GroupKind
 	User     string
 	Operator Operator
-	Delete   metav1alpha1.DeletePolicy
+	// Reconcile and Delete are the policies of objects whose manifests set none.
+	Reconcile metav1alpha1.ReconcilePolicy
+	Delete    metav1alpha1.DeletePolicy
 }
 
 // NewNeeds returns what a component needs: the objects in own, definitions of its own type, what its operator runs on,
@@ -49,7 +51,7 @@ func NewNeeds(own Needs, self Self, inventory Inventory, desired []manifests.Obj
 			needs[o.Key], needs[role] = metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphan
 		}
 	}
-	for _, used := range inUse(desired, self.Delete) {
+	for _, used := range inUse(desired, self) {
 		needs[used] = metav1alpha1.DeleteOrphan
 	}
 	return needs

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -38,8 +39,13 @@ func (p *Plan) collect(f Facts, c candidate, d decision) {
 
 // collectUnwatched adds the write of a new manifest whose object no watch shows: the update of a recorded object, else
 // a create. The object is read in its wave, so other objects would be written before its manifest is checked. If the
-// object exists in another state than assumed, its dry run is a conflict, which refuses nothing.
+// object exists in another state than assumed, its dry run is a conflict, which refuses nothing. A write that the
+// reconcile policy does not permit is left out.
 func (p *Plan) collectUnwatched(c candidate) {
+	isRecorded := c.entry.UID != "" || c.entry.Completed
+	if !isRecorded && c.reconcile == metav1alpha1.ReconcileUpdateOnly || isRecorded && !c.updates() {
+		return // The reconcile policy writes nothing.
+	}
 	if c.entry.UID == "" {
 		p.Unapplied = append(p.Unapplied, *c.act(VerbCreate, ReasonNew).action)
 		return

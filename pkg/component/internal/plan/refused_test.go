@@ -148,6 +148,11 @@ func TestObjectsOfLaterWavesThatNoWatchShowsAreValidatedBeforeTheyAreRead(t *tes
 	if i := slices.IndexFunc(p.Unapplied, func(a Action) bool { return a.Key.Name == "changed" }); p.Unapplied[i].Preconditions.UID != "u1" {
 		t.Errorf("the update has the UID %q, want that of the inventory", p.Unapplied[i].Preconditions.UID)
 	}
+	f.Desired[3].Settings.ReconcilePolicy = metav1alpha1.ReconcileOnce
+	if got, want := namesOf(ForApply(g).Unapplied), []string{"Create later", "Create new"}; !slices.Equal(got, want) {
+		t.Errorf("the policy once updates nothing, and the writes to be validated are %q, want %q", got, want)
+	}
+	f.Desired[3].Settings.ReconcilePolicy = ""
 	delete(g.Inventory, f.Desired[3].Key)
 	if got, want := namesOf(ForApply(g).Unapplied), []string{"Create changed", "Create later", "Create new"}; !slices.Equal(got, want) {
 		t.Errorf("without a record, the writes to be validated are %q, want %q", got, want)

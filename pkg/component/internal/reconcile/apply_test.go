@@ -35,6 +35,36 @@ func TestAnApplyTakesItsStepsInOrder(t *testing.T) {
 	w.expect(applySteps...)
 }
 
+// A refused spec chooses neither the cluster nor the identity of a request, and permits nothing.
+func TestDependentsAreRepairedWhileTheSpecIsRefusedIfItPermitsTheSame(t *testing.T) {
+	known := []string{"validate", "owner", "target", "check the kubeconfig", "load"}
+	for name, c := range map[string]struct {
+		change func(*Declared)
+		want   []string
+	}{
+		"the same":          {func(*Declared) {}, known},
+		"another user":      {func(d *Declared) { d.Target.Impersonate.User = "admin" }, known[:1]},
+		"another cluster":   {func(d *Declared) { d.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "k"} }, known[:1]},
+		"another policy":    {func(d *Declared) { d.Policies.Adoption = metav1alpha1.AdoptAlways }, known[:1]},
+		"another take-over": {func(d *Declared) { d.Adopt = []metav1alpha1.AdoptRule{} }, known[:1]},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, withRecord)
+			w.loaded.Entries = []metav1alpha1.InventoryEntry{settings}
+			if _, err := w.Apply(t.Context(), w.component()); err != nil {
+				t.Fatal(err)
+			}
+			w.steps = nil
+			c.change(&w.declared)
+			w.fails["validate"] = errOh
+			if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) {
+				t.Errorf("got %v", err)
+			}
+			w.expect(c.want...)
+		})
+	}
+}
+
 func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 	for i, step := range applySteps {
 		if step == "check the kubeconfig" {
@@ -52,10 +82,7 @@ func TestAnErrorOfAStepEndsAnApply(t *testing.T) {
 					want = applySteps[:i+2]
 				}
 				// The recorded dependents are repaired or counted.
-				switch {
-				case name == "fails" && step == "validate":
-					want = []string{"validate", "owner", "target", "check the kubeconfig", "load"}
-				case name == "fails" && (step == "declare" || step == "inputs"):
+				if name == "fails" && (step == "declare" || step == "inputs") {
 					want = append(slices.Clone(want), "load")
 				}
 				w.expect(want...)

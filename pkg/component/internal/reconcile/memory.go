@@ -41,6 +41,8 @@ type Memory struct {
 	externalContents input.ExternalContents
 	// renewals are the renderings of the current inputs because of exports.
 	renewals renewals
+	// permitted is the permission in the last valid spec.
+	permitted permission
 	// bursts are the revisions that changed inputs caused.
 	bursts bursts
 	// causes are those of the dependents that are not ready.

@@ -46,6 +46,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	if err := p.Author.Validate(c.Object); err != nil {
 		return p.invalid(ctx, c, err)
 	}
+	c.Memory.permitted = permissionOf(c.Declared)
 	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
 	w, err := p.acquire(ctx, c)
 	if err != nil {

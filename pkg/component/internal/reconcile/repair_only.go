@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -29,19 +31,40 @@ func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (o
 }
 
 // invalid ends a pass over a component whose spec is invalid. The dependents are those of the last rendering, if they are
-// in the cluster that the spec names.
+// in the cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and permits
+// nothing, so these must be as in the last valid spec that the process knows.
 func (p *Pass) invalid(ctx context.Context, c *Component, cause error) (outcome.Outcome, error) {
-	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) {
+	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) || !c.Memory.permitted.is(c.Declared) {
 		return outcome.Outcome{}, cause
 	}
 	w, err := p.acquire(ctx, c)
-	if errors.Is(err, passerror.ErrObserving) {
-		return pending(err)
-	}
 	if err != nil || w.target.CheckCluster(c.GetStatus(), 1) != nil {
 		return outcome.Outcome{}, cause
 	}
 	return p.unread(ctx, c, w, cause)
+}
+
+// permission is what a valid spec says about the requests of a component, and what it permits.
+type permission struct {
+	isKnown      bool
+	target       target.Declaration
+	namespace    string
+	policies     metav1alpha1.Policies
+	adopt        []metav1alpha1.AdoptRule
+	adoptUnowned bool
+}
+
+// permissionOf returns the permission in the spec of a component.
+func permissionOf(d Declared) permission {
+	return permission{
+		isKnown: true, target: d.Target, namespace: d.Namespace, policies: d.Policies, adopt: d.Adopt,
+		adoptUnowned: d.AdoptUnowned,
+	}
+}
+
+// is reports whether a spec has the same permission. An unknown permission is like no other.
+func (p permission) is(d Declared) bool {
+	return p.isKnown && reflect.DeepEqual(p, permissionOf(d))
 }
 
 // repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
