@@ -60,9 +60,9 @@ func TestAReplicaHoldsTheLeaseUntilAnotherCanTakeItOver(t *testing.T) {
 		}
 		expect("after the creation", true)
 		time.Sleep(10 * time.Second)
-		expect("before the end of the Lease, counted from the begin of the request", true)
+		expect("before the end of the Lease, counted from the start of the request", true)
 		time.Sleep(time.Second)
-		expect("at the end of the Lease, counted from the begin of the request", false)
+		expect("at the end of the Lease, counted from the start of the request", false)
 		if err := l.Update(ctx, held(stored.identity)); err != nil {
 			t.Fatal(err)
 		}

@@ -11,6 +11,9 @@ are no longer rendered, and deletes all of them, in reverse order, before the co
     render Helm charts, kustomizations and Go templates.
   - A few lines of main that build the Reconciler and register it with a manager.
 
+The import paths begin with github.com/fairlead-io/fairlead: pkg/component, pkg/generator, pkg/manifests, and
+api/meta/v1alpha1, which this page calls metav1alpha1.
+
 The name of the reconciler, such as webpages.example.com, is a DNS name that is unique in the cluster. It is the field
 manager of all writes, and the prefix of the annotations and the finalizer. Keep it: another name is another owner.
 
@@ -64,12 +67,13 @@ The scheme of the manager has the type, and the built-in types. The reconciler i
 		ctrl.SetLogger(zap.New())
 		scheme := runtime.NewScheme()
 		utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-		utilruntime.Must(addToScheme(scheme)) // scheme.AddKnownTypes for WebPage and WebPageList
+		version := schema.GroupVersion{Group: "example.com", Version: "v1"}
+		scheme.AddKnownTypes(version, &WebPage{}, &WebPageList{})
+		metav1.AddToGroupVersion(scheme, version)
 		mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{Scheme: scheme})
 		if err == nil {
-			err = component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{
-				Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
-			}).SetupWithManager(mgr)
+			reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{})
+			err = reconciler.SetupWithManager(mgr) // after WithHooks and AddEventSource, see below
 		}
 		if err == nil {
 			err = mgr.Start(ctrl.SetupSignalHandler())
@@ -80,9 +84,12 @@ The scheme of the manager has the type, and the built-in types. The reconciler i
 		}
 	}
 
-The operator needs the rights to read and update the components, their status and their finalizers, to read, watch and
-write the dependents, and to create Events. The folder examples has complete operators, with their tests; the command
-"fairlead scaffold" writes the whole project: type, definition, rights, chart, tests.
+The operator needs these rights in the cluster: get, list, watch and patch of the components, update of their status,
+get of the namespace kube-system (its UID identifies the cluster), create and patch of events in events.k8s.io, all
+verbs for Secrets with records (only if a component has so many dependents that its status does not hold them), and get,
+list, watch, create, patch, update and delete of the dependents. With several replicas set ctrl.Options.LeaderElection.
+The folder examples has complete operators, with their tests; the command "fairlead scaffold" writes the whole project:
+type, definition, rights, chart, tests.
 
 # How a component comes to be Ready
 
@@ -92,18 +99,21 @@ waves before are ready; readiness is that of kstatus, and conditions and an Anal
 of the component says whether all is done, and the status names each dependent that the component waits for, and why.
 The inventory in the status is written before an object is created, so no dependent is ever lost.
 
-Annotations of a manifest with the reconciler's name as prefix are settings of that dependent: its wave, what happens
-when it changes, whether an existing object may be taken over, whether it is deleted. generator.Settings writes them.
-Options.Policies has the defaults. By default a dependent that somebody else owns is never taken over.
+Annotations of a manifest with the reconciler's name as prefix, such as webpages.example.com/order: "1", are settings of
+that dependent: its wave, what happens when it changes, whether an existing object may be taken over, whether it is
+deleted. generator.Settings writes them, and Options.Policies has the defaults. By default an existing object is taken
+over if nobody owns it; an object of another component, or with the mark of a tool such as Helm, is not.
 
 # What a component can do besides
 
 A component, or its spec, implements the optional interfaces whose behaviour it needs. The parts of package
 metav1alpha1, such as SuspendSpec and PoliciesSpec, implement them when the spec embeds them and the component is a
-SpecHolder:
+SpecHolder, by func (w *WebPage) GetSpec() any { return &w.Spec }. These are some of them; component.go has all:
 
   - Validator checks what the schema of the definition cannot express.
-  - ReferenceHolder names Secrets and ConfigMaps that are inputs; a change renders again.
+  - ReferenceHolder names Secrets, ConfigMaps and exports of other components that are inputs; a change renders again.
+    InputSelector chooses the fields of the spec that are inputs.
+  - EmptyAllower permits a rendering without objects, which is an error otherwise. SourceHolder names an archive.
   - Placer, Targeter and ServiceAccountHolder choose the namespace, the cluster and the identity of the dependents.
   - Suspender, Timeouter, Retrier and Resyncer set the pace; PolicyHolder, IgnoreHolder and AdoptHolder the policies.
   - Exporter publishes values of dependents to other components.
@@ -126,8 +136,9 @@ Hooks are called at certain points of a pass, for example to copy the state of a
 		},
 	})
 
-A DependentReader needs no client and sends no request for kinds in Options.CacheFull. A change of a dependent starts a
-pass, so the status follows. Errors of hooks are retried; RetryAfter, RefuseDeletion and QuotaExceeded say more.
+The Ingress is nil if it does not exist. A DependentReader sends no request for kinds in Options.CacheFull. A change of
+a dependent starts a pass, so the status follows. Errors of hooks are retried, except reconcile.TerminalError of
+controller-runtime. RetryAfter sets the delay of the retry, and RefuseDeletion in PreDelete keeps the component.
 
 Objects that are no dependents, and services outside the cluster, come in by event sources; see package eventsource.
 With AsInput the generator gets their values:
@@ -140,8 +151,10 @@ With AsInput the generator gets their values:
 	})
 	_, err := reconciler.AddEventSource(eventsource.AsInput(allowed))
 
-	// In the generator: a list, because a component may be related to several objects.
+	// In the generator: a list, because a component may be related to several objects. found is false without any object.
 	schemas, found, err := generator.InputAs[[]map[string]string](req, "schema")
+
+The operator reads related objects with its own rights, and the first pass over a component waits for the first value.
 
 # Where to go next
 
@@ -150,6 +163,6 @@ With AsInput the generator gets their values:
   - Package eventsource: related objects, polled services, received values.
   - Package external: dependents outside Kubernetes, such as a DNS record.
   - Package tree: the live state of the dependents. Package result: what passes and previews report.
-  - Preview: what a pass would do. Engine: the same engine in a controller of your own.
+  - Package preview: what a pass would do. Package engine: the same engine in a controller of your own.
 */
 package component

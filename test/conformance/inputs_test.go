@@ -236,7 +236,7 @@ var _ = Describe("Inputs of a component:", func() {
 			Expect(renderings.Load()).To(Equal(before), "a repair renders")
 			Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).To(HavePrefix("False InputFeedback"))
 
-			By("counting from the begin after another input changed")
+			By("counting from the start after another input changed")
 			changeManifests(ctx, g, configMap("more", "x"))
 			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(13)))
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False InputFeedback"))

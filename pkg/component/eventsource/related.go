@@ -21,7 +21,7 @@ import (
 // RelatedOptions configure a source of related objects. One of Of and For is enough: the other direction is indexed. If
 // both are nil, an object is for the components that its owner references name.
 type RelatedOptions[T client.Object, S client.Object] struct {
-	// Of returns the objects that a component is related to. They need not exist. Of is called at the begin of each pass.
+	// Of returns the objects that a component is related to. They need not exist. Of is called at the start of each pass.
 	// If the spec of a component chooses the names, Of must restrict them, because the objects are read with the rights of
 	// the operator, and not of the component.
 	Of func(component T) []client.ObjectKey
@@ -35,7 +35,7 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 	// component that has its dependents there, and ends with the last one.
 	InTarget bool
 	// Cluster returns the cluster in which the objects of a component are; nil means the cluster of the component. It is
-	// called at the begin of each pass, so it must not wait for a network. Components with equal configurations share a
+	// called at the start of each pass, so it must not wait for a network. Components with equal configurations share a
 	// watch, which ends with the last of them. Credentials, exec plugins and auth providers are compared, and a Transport
 	// that is a pointer. A Transport that is made anew in each call begins a new watch in each pass, so make one for each
 	// cluster and identity. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of credentials)

@@ -121,7 +121,7 @@ type PollOptions[T client.Object, V any] struct {
 	// called or Key changes. Required.
 	After func(component T, value V) time.Duration
 	// When reports whether a component has a value at all. Nil means that each component has one. When and Key are called
-	// at the begin of each pass, so they must not wait.
+	// at the start of each pass, so they must not wait.
 	When func(component T) bool
 	// Key identifies what is fetched for a component, such as an address in its spec. When it changes, the former value is
 	// forgotten, and the next pass waits for the new one. Nil means that it never changes.

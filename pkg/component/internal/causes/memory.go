@@ -51,7 +51,7 @@ func (w wait) isRead(o Object, now time.Time) bool {
 }
 
 // Note notes the dependents that are not ready at the end of a pass, and forgets all others. before is the status at
-// the begin of the pass: a dependent that it lists was not ready before the process started. Note returns the objects
+// the start of the pass: a dependent that it lists was not ready before the process started. Note returns the objects
 // whose events are to be read now, and the time when the events of the next ones are due, zero if there are none.
 func (m *Memory) Note(
 	waiting []result.Waiting, before *metav1alpha1.Status, now time.Time,

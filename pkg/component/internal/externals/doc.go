@@ -4,8 +4,8 @@
 // What is known about an external is its situation: what is wanted, what is recorded, what was observed, and which call
 // is under way. Facts and decisions are functions of a situation, which has a time. A step is a function that changes a
 // situation and says what follows. A component makes the steps of its externals under its lock, and carries out what
-// follows. A Manager has the components. A pass opens a Session, which implements applier.Externals. No pass waits for a
-// call. The end of a call, and a poll that finds a change, wake the component.
+// follows. A Manager has the components. A pass opens a Session, which implements applier.Externals. No pass waits for
+// a call. The end of a call, and a poll that finds a change, wake the component.
 //
 // Rules: only component.go, recorder.go, accounts.go, polls.go and manager.go have locks, and each of them alone
 // accesses what its lock guards. Only calls.go makes calls. The state of an external is recorded before and after each

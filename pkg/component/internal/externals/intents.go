@@ -83,7 +83,7 @@ func deleting(next externalstate.State, width time.Duration, now time.Time) *ext
 }
 
 // note notes, before a state is recorded, that its intent is that of this process: the situation is compared with the
-// recorded state at once. begun is set if the inventory records the begin of the create already.
+// recorded state at once. begun is set if the inventory records the start of the create already.
 func (a *attempts) note(next *externalstate.State, begun bool) {
 	switch next.Intent {
 	case externalstate.IntentCreate:

@@ -10,7 +10,7 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// newQueue returns polls with the real clock, and the items that were observed, with the times since the begin.
+// newQueue returns polls with the real clock, and the items that were observed, with the times since the start.
 func newQueue() (*polls, map[*item][]time.Duration) {
 	begin, observed := time.Now(), map[*item][]time.Duration{}
 	p := newPolls(&process{clock: clock.RealClock{}}, func(it *item) {

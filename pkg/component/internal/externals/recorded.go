@@ -94,7 +94,7 @@ func (r *recorded) entryToken() string {
 	return string(r.entry.UID)
 }
 
-// isCreationRecorded reports whether the inventory records the begin of a create, and not its effect.
+// isCreationRecorded reports whether the inventory records the start of a create, and not its effect.
 func (r *recorded) isCreationRecorded() bool {
 	return creation(r.entry.CreationToken) > creation(string(r.entry.UID))
 }

@@ -19,8 +19,8 @@ type Resolution struct {
 	Absent bool   `json:"absent,omitempty"`
 }
 
-// resolve returns the state that the answer of a person makes. It is nil if nothing is to be recorded any more. changes
-// is not set if there is no answer, or if it is about something else.
+// resolve returns the state that the answer of a person makes. next is nil if the record is to be removed. changes is
+// false if no person answered, or if the answer is about another attempt.
 func (p *Pass) resolve(t *step) (next *externalstate.State, changes bool) {
 	s, o := &t.s, &t.s.observed
 	answer, answered := p.Resolved[s.wanted.key]

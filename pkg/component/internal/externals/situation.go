@@ -54,7 +54,7 @@ type absence struct {
 
 // underway is the call under way, and what the calls of this process may have done without a record of it.
 type underway struct {
-	// verb is the action whose call is under way, and since the begin of the call. verb is empty if there is none. saving
+	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none. saving
 	// is set while its result is being recorded.
 	verb   plan.Verb
 	since  time.Time

@@ -11,5 +11,5 @@
 //
 // Changes of the component's own dependents are ignored by look-ups. Otherwise a chart that looks up a Secret, and
 // generates it if it does not exist, would be rendered again after it created the Secret. The package imports target,
-// discovery, observe and condition. It must not import packages that use it, such as rendering and reconcile.
+// discovery, observe and passerror. It must not import packages that use it, such as rendering and reconcile.
 package lookup

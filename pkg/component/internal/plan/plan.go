@@ -27,8 +27,8 @@ type Plan struct {
 	// as far as the facts show them. It is set only if Facts.Validate is set. An object that waits for the definition of
 	// its type is among them.
 	Unapplied []Action
-	// unread are the reads of objects whose manifests were not applied yet, and that must be read before it is known
-	// whether they are written; see Unread.
+	// unread are reads of objects whose manifests were never applied. Only after the read is it known whether such an
+	// object must be written; see Unread.
 	unread []Action
 	// Phase is the phase of a deletion whose objects are being applied.
 	Phase manifests.Phase

@@ -85,7 +85,7 @@ type revisionValues struct {
 // knows reports whether the values of the inputs with a digest are known.
 func (m *Memory) knows(digest string) bool { return m.values.digest == digest }
 
-// remember keeps the values of the inputs of a revision. before is the status at the begin of the pass.
+// remember keeps the values of the inputs of a revision. before is the status at the start of the pass.
 func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
 	if m.values.digest != in.Digest {
 		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}

@@ -11,6 +11,6 @@
 // them. This package has their names, labels and annotations, deletes them and collects them.
 //
 // Rule: only this package writes and deletes the Secrets of the other kinds. It reads no component and writes no
-// status; its callers decide which record is current. It may import packages condition, observe, rights and
+// status; its callers decide which record is current. It may import packages passerror, observe, rights and
 // pkg/manifests.
 package records

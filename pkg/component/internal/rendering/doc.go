@@ -7,5 +7,5 @@
 // of an API group failed is refused.
 //
 // The package writes nothing to a cluster; package inventory records pinned renderings. It imports target, input,
-// lookup, records, plan and condition.
+// lookup, records, plan and passerror.
 package rendering

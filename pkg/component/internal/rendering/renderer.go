@@ -147,7 +147,7 @@ func (r *Renderer) ForgetSource(name types.NamespacedName) {
 }
 
 // BeginPass begins a pass over a component. The returned function must be called at its end: it gives up a turn that
-// the pass did not need. It also drops a source that was there at the begin and that the pass did not take, so that a
+// the pass did not need. It also drops a source that was there at the start and that the pass did not take, so that a
 // component without passes over its source does not hold memory. The sources of a few components that wait for their
 // turns are kept; see maxKeptSources.
 func (r *Renderer) BeginPass(name types.NamespacedName) (end func()) {

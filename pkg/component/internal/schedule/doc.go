@@ -7,5 +7,5 @@
 // since the first denial. In all other cases the component waits for events, and a pass is made at least at the retry
 // interval or the resync interval. The rate limit delays a pass in all three cases.
 //
-// The package imports outcome, condition, plan and the API types, and no client.
+// The package imports outcome, passerror, plan and the API types, and no client.
 package schedule

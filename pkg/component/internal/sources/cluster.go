@@ -37,7 +37,7 @@ type Clusters interface {
 type clusterKey struct {
 	// digest is the digest of the data of a configuration.
 	digest string
-	// transport is the transport of a configuration. It is the same value if it is shared.
+	// transport is the transport of a configuration. Configurations that share a transport have the same value here.
 	transport any
 	// component is set if the configuration cannot be compared with the configurations of other components.
 	component types.NamespacedName

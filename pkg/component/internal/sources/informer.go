@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 )
 
-// informer watches the objects of a Related in one cluster. The lock of the Related guards its fields.
+// informer watches the objects of a Related in one cluster. The lock of that Related guards the fields of informer.
 type informer struct {
 	related *Related
 	convert converter

@@ -16,7 +16,7 @@ import (
 type Source interface {
 	// Run runs the source until ctx ends. After that, the source knows no values.
 	Run(ctx context.Context, h Host)
-	// Track tells the source that a component exists, as it is now. Track is called at the begin of each pass. It does
+	// Track tells the source that a component exists, as it is now. Track is called at the start of each pass. It does
 	// not wait.
 	Track(ctx context.Context, obj client.Object, clusters Clusters)
 	// State returns what is known of a tracked component.

@@ -5,5 +5,5 @@
 // conditions Ready, Reconciling and Stalled follow kstatus: Reconciling and Stalled are present only while they are
 // true.
 //
-// The package imports outcome, condition, plan and the API types, and no client.
+// The package imports outcome, passerror, plan and the API types, and no client.
 package status

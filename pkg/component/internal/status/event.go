@@ -36,7 +36,7 @@ func Warning(reason, note string) Event {
 }
 
 // EventOf returns the event of a pass. The event describes the changes of dependents, and a new state of the component
-// that a person should see. before is the status at the begin of the pass, and after is the status at its end. For a
+// that a person should see. before is the status at the start of the pass, and after is the status at its end. For a
 // pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
 // pass, because an event for each object would double the load on the API server.
 func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v Verdict) Event {

@@ -30,7 +30,7 @@ func descriptionsIn(values string) map[valuePath]string {
 	return found
 }
 
-// paragraph returns the last paragraph of a comment, without annotations for tools. Two hyphens mark the begin of the
+// paragraph returns the last paragraph of a comment, without annotations for tools. Two hyphens mark the start of the
 // text, as in helm-docs.
 func paragraph(comment string) string {
 	var lines []string
