@@ -11,9 +11,12 @@ import (
 
 // For adapts a function that gets the component as its Go type, such as *WebPage, to a Generator. The function must hold
 // the contract of Generator.Generate. It must not change the component, and must not use its status, which is no input of
-// the rendering. A component of another type, or none, is an error.
+// the rendering. A component of another type, or none, is an error. The function is not called if ctx has ended.
 func For[T client.Object](generate func(ctx context.Context, component T, req Request) ([]client.Object, error)) Generator {
 	return GeneratorFunc(func(ctx context.Context, req Request) ([]client.Object, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		component, ok := req.Component.(T)
 		if !ok {
 			return nil, fmt.Errorf("the component is a %T, and this generator renders components of type %T",

@@ -2,6 +2,7 @@ package generator_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +24,11 @@ func TestForPassesTheComponentAsItsType(t *testing.T) {
 	}
 	if secret, ok := objects[0].(*corev1.Secret); !ok || secret.StringData["a"] != "b" || secret.Type != "web" {
 		t.Errorf("the generator returned %v", objects)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := g.Generate(ended, generator.Request{Component: component}); !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end of the context: error %v", err)
 	}
 	for name, other := range map[string]client.Object{"another type": &corev1.Secret{}, "no component": nil} {
 		_, err := g.Generate(t.Context(), generator.Request{Component: other})
