@@ -5,5 +5,6 @@
 // that would wait for a later wave. Topological and ValueEdges are the same order for callers that have edges already.
 // The time of each function is linear in the number of objects and edges.
 //
-// The package is pure: a set goes in, a sorted set and errors come out. It knows pkg/manifests and internal/builtintypes.
+// The package is pure: a set goes in, a sorted set and errors come out. It knows pkg/manifests and
+// internal/builtintypes.
 package depgraph

@@ -15,9 +15,9 @@ import (
 	"strings"
 )
 
-// GoAPI returns the exported names of the public packages below the given folders of a module, a line for each function,
-// method, type, field, constant and variable: "path/of/package: declaration", sorted. The files of tests and generated
-// deep copies are left out.
+// GoAPI returns the exported names of the public packages below the given folders of a module, a line for each
+// function, method, type, field, constant and variable: "path/of/package: declaration", sorted. The files of tests and
+// generated deep copies are left out.
 func GoAPI(root string, folders ...string) ([]string, error) {
 	var lines []string
 	for _, folder := range folders {
@@ -142,8 +142,8 @@ func receiverOf(d *ast.FuncDecl) string {
 	}
 }
 
-// Vanished returns the names in the lines of an older API that the newer one has no longer, with one of their lines. The
-// members and methods of a type that is gone as a whole are left out.
+// Vanished returns the names in the lines of an older API that the newer one has no longer, with one of their lines.
+// The members and methods of a type that is gone as a whole are left out.
 func Vanished(older, newer []string) map[string]string {
 	gone := map[string]string{}
 	for _, line := range older {

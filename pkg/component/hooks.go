@@ -147,8 +147,8 @@ func ListAs[S client.Object](dependents []*unstructured.Unstructured, err error)
 	return list, nil
 }
 
-// KeyOf returns the key of an object with a Go type of the scheme, for example for DependentReader.Get. The object needs
-// a name, and a namespace if it is namespaced. An unstructured object needs no scheme.
+// KeyOf returns the key of an object with a Go type of the scheme, for example for DependentReader.Get. The object
+// needs a name, and a namespace if it is namespaced. An unstructured object needs no scheme.
 func KeyOf(scheme *runtime.Scheme, obj client.Object) (manifests.Key, error) {
 	gvk, err := apiutil.GVKForObject(obj, scheme)
 	if err != nil {

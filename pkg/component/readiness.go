@@ -69,10 +69,10 @@ func (a author[T]) ConditionParameters(
 }
 
 // Analyzer returns the readiness of a live object, in place of the rules of kstatus: one of the states NodeReady,
-// NodeInProgress, NodeFailed and NodeUnknown of package result, and a message that explains a state other than NodeReady.
-// Other states count as NodeUnknown. An object that is being deleted is not passed to the Analyzer. Status hints and the
-// condition ready-when hold in addition. The rules for a Condition hold for an Analyzer, too; after a panic the readiness
-// is unknown.
+// NodeInProgress, NodeFailed and NodeUnknown of package result, and a message that explains a state other than
+// NodeReady. Other states count as NodeUnknown. An object that is being deleted is not passed to the Analyzer. Status
+// hints and the condition ready-when hold in addition. The rules for a Condition hold for an Analyzer, too; after a
+// panic the readiness is unknown.
 type Analyzer func(live *unstructured.Unstructured) (state result.NodeState, message string)
 
 // view returns how the reconciler with the given name sees live objects.

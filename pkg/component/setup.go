@@ -203,9 +203,9 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 }
 
 // needsPass reports whether a change of a component needs a pass: the changes that components.NeedsPass reports, a
-// changed annotation metav1alpha1.AnnotationReconcileRequested or metav1alpha1.AnnotationAcceptUnknown, and a status that names inventory Secrets
-// which this process did not write, or whose record another client wrote. With Options.WatchMetadata, all other changes
-// of the metadata also need a pass.
+// changed annotation metav1alpha1.AnnotationReconcileRequested or metav1alpha1.AnnotationAcceptUnknown, and a status
+// that names inventory Secrets which this process did not write, or whose record another client wrote. With
+// Options.WatchMetadata, all other changes of the metadata also need a pass.
 func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
 	requested, accepted := r.name+"/"+metav1alpha1.AnnotationReconcileRequested, r.name+"/"+metav1alpha1.AnnotationAcceptUnknown
 	resolved := r.name + "/" + metav1alpha1.AnnotationResolveExternal

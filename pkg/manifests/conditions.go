@@ -118,8 +118,8 @@ func (p *settingsParser) readyWhen() ReadyWhen {
 	return parsed
 }
 
-// CheckName returns an error if the condition is written in Go and its name is none of the known names. If known is nil,
-// every name is accepted.
+// CheckName returns an error if the condition is written in Go and its name is none of the known names. If known is
+// nil, every name is accepted.
 func (r ReadyWhen) CheckName(reconciler string, known []string) error {
 	if r.Name == "" || known == nil || slices.Contains(known, r.Name) {
 		return nil

@@ -44,8 +44,8 @@ type Options struct {
 	Writers int
 	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see component.Options.CacheFull.
 	CacheFull []schema.GroupKind
-	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of component.Options with the same
-	// names. Only the namespaces in WatchNamespaces are searched to rebuild a lost inventory.
+	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of component.Options with the
+	// same names. Only the namespaces in WatchNamespaces are searched to rebuild a lost inventory.
 	WatchScope      component.WatchScope
 	WatchNamespaces []string
 	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
@@ -56,7 +56,8 @@ type Options struct {
 	Analyzers  map[schema.GroupKind]component.Analyzer
 	// Matchers decide whether live objects must be written; see component.Options.Matchers.
 	Matchers map[schema.GroupKind]component.Matcher
-	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see component.Options.FieldOwner.
+	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see
+	// component.Options.FieldOwner.
 	FieldOwner        string
 	FormerFieldOwners []string
 	// TracerProvider receives OpenTelemetry spans; see component.Options.TracerProvider.

@@ -38,8 +38,8 @@ type Pass struct {
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.
 	Policies component.Policies
-	// Adopt are the existing objects that may be taken over; see component.AdoptHolder. A rule without a namespace means an object
-	// in the namespace of Owner.
+	// Adopt are the existing objects that may be taken over; see component.AdoptHolder. A rule without a namespace means
+	// an object in the namespace of Owner.
 	Adopt []metav1alpha1.AdoptRule
 	// Managed are the additional managed types. Dependents of these types are applied last and deleted first. Foreign
 	// instances of these types (objects that are not dependents) block the deletion of the component.

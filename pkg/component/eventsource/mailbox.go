@@ -96,10 +96,10 @@ type WebhookOptions struct {
 // component and compare the names in Accept.
 //
 // A call that could not be handled because of a temporary error is answered with status 503 and the header Retry-After.
-// Temporary errors are those that component.RetryAfter returns, time-outs, network errors, and the errors of an API server that
-// is overloaded or unreachable, or that reports a conflict. A refused caller learns neither the cause, nor if the
-// component exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the number of
-// connections.
+// Temporary errors are those that component.RetryAfter returns, time-outs, network errors, and the errors of an API
+// server that is overloaded or unreachable, or that reports a conflict. A refused caller learns neither the cause, nor
+// if the component exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the
+// number of connections.
 func WebhookHandler(o WebhookOptions) http.Handler {
 	return sources.NewWebhook(sources.WebhookOptions{
 		Route: o.Route, Secret: o.Secret, MaxBytes: o.MaxBytes, Window: o.Window, Accept: o.Accept,

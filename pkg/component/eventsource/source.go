@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 )
 
-// Source is what components of type T depend on besides their dependents: Related, Polling, PollingEach and Inbound make
-// sources. A source has a value for each component. A component is woken when its value differs, by digest, and the
-// first pass over a component waits for its first value. Reconciler.AddEventSource of package component adds a source to
-// a reconciler.
+// Source is what components of type T depend on besides their dependents: Related, Polling, PollingEach and Inbound
+// make sources. A source has a value for each component. A component is woken when its value differs, by digest, and
+// the first pass over a component waits for its first value. Reconciler.AddEventSource of package component adds a
+// source to a reconciler.
 //
 // No fetch of a source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the second
 // failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is

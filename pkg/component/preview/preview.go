@@ -35,8 +35,8 @@ type Preview[T component.Component] struct {
 	// Contents replace the contents of referenced objects, for a preview of a change of these objects. Referenced
 	// objects that are not in Contents are read from the cluster.
 	Contents generator.References
-	// Inputs are the values of event sources, by their names, that are inputs; see eventsource.AsInput. A preview runs no event
-	// sources, so a source that is missing here has no value.
+	// Inputs are the values of event sources, by their names, that are inputs; see eventsource.AsInput. A preview runs no
+	// event sources, so a source that is missing here has no value.
 	Inputs map[string]any
 	// Conditions are the conditions that Reconciler.WithCondition added, by their names.
 	Conditions map[string]component.ComponentCondition[T]
@@ -51,12 +51,13 @@ type Preview[T component.Component] struct {
 	// because most generators do not need them.
 	Credentials bool
 	// AdoptUnowned assumes that the component may take over all existing objects without an owner, except those with the
-	// adoption policy never; see component.AdoptHolder. The forecast then has a step for each of them, with the one who has it.
+	// adoption policy never; see component.AdoptHolder. The forecast then has a step for each of them, with the one who
+	// has it.
 	AdoptUnowned bool
 }
 
-// ErrPlacement is in the chain of a RefusedError if the target cluster, namespace or name of the component changed while
-// dependents exist in the former target.
+// ErrPlacement is in the chain of a RefusedError if the target cluster, namespace or name of the component changed
+// while dependents exist in the former target.
 var ErrPlacement = passerror.ErrPlacement
 
 // RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.

@@ -2,7 +2,8 @@ package result
 
 import metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 
-// The reasons of reports on dependents that callers tell apart. A status has more reasons; package plan has all of them.
+// The reasons of reports on dependents that callers tell apart. A status has more reasons; package plan has all of
+// them.
 const (
 	// ReportRepairConflict: another client reverts the repairs of the dependent.
 	ReportRepairConflict = "Contested"

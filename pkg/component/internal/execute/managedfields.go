@@ -164,8 +164,8 @@ func forgedMarks(live *unstructured.Unstructured, a plan.Action, reconciler stri
 }
 
 // splitEntries splits managed fields. ours has the fields of our entries, and of the entries of previous managers that
-// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped. Forged
-// fields stay in the entries of other managers.
+// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped.
+// Forged fields stay in the entries of other managers.
 func splitEntries(
 	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action, forged *fieldpath.Set,
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {

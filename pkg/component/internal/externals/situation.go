@@ -169,8 +169,8 @@ func (s *situation) canAct() bool {
 	return s.wanted.driver != nil && s.wanted.account != (accountKey{}) && s.isIdle() && s.failure() == nil
 }
 
-// isBlocked reports whether nothing can be decided about the external now: no call can be made, one is under way, or one
-// failed and is not repeated yet.
+// isBlocked reports whether nothing can be decided about the external now: no call can be made, one is under way, or
+// one failed and is not repeated yet.
 func (s *situation) isBlocked() bool {
 	return s.wanted.driver == nil || s.wanted.unusable != nil || !s.isIdle() || s.failure() != nil
 }

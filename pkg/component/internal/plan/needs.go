@@ -20,8 +20,8 @@ type Needs map[manifests.Key]metav1alpha1.DeletePolicy
 // The API groups and kinds of rights.
 const rbacGroup = "rbac.authorization.k8s.io"
 
-// Self says what a component is: its type, the user as whom it acts, empty for the operator itself, its operator, and the
-// delete policy of its dependents whose manifests set none.
+// Self says what a component is: its type, the user as whom it acts, empty for the operator itself, its operator, and
+// the delete policy of its dependents whose manifests set none.
 type Self struct {
 	Kind     schema.GroupKind
 	User     string
@@ -65,7 +65,8 @@ func defines(types []manifests.ManagedType, component schema.GroupKind) bool {
 }
 
 // boundRole returns the role that a desired object binds to the user of a component or to its operator. binds is false
-// for all other objects. A group gives rights to many others besides the operator, so it does not count for the operator.
+// for all other objects. A group gives rights to many others besides the operator, so it does not count for the
+// operator.
 func boundRole(o *manifests.Object, self Self) (role manifests.Key, binds bool) {
 	isBinding := o.Key.Group == rbacGroup && (o.Key.Kind == "RoleBinding" || o.Key.Kind == "ClusterRoleBinding")
 	if !isBinding || self.User == "" && self.Operator.User == "" {

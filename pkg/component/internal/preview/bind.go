@@ -9,8 +9,8 @@ import (
 )
 
 // bind evaluates the conditions and fills the holes of the apply set. An object that waits for a value which the
-// simulation assumed counts as if the value were there. Objects that are left out, or whose conditions stay without a value, hold up no others. An export
-// of a simulated object counts as unchanged, because its next value is not known.
+// simulation assumed counts as if the value were there. Objects that are left out, or whose conditions stay without a
+// value, hold up no others. An export of a simulated object counts as unchanged, because its next value is not known.
 func (r *simulation) bind(ctx context.Context) {
 	r.facts = r.binder.Bind(ctx, r.facts)
 	for key := range r.unbound {

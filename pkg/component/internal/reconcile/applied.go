@@ -27,8 +27,9 @@ func (p *Pass) admit(
 	return nil
 }
 
-// applied returns the status with the results of an apply: the inputs and the generation, if all dependents are applied,
-// and the published exports. If the exports are too large, those of the status stay, and applied returns an error.
+// applied returns the status with the results of an apply: the inputs and the generation, if all dependents are
+// applied, and the published exports. If the exports are too large, those of the status stay, and applied returns an
+// error.
 func applied(
 	s metav1alpha1.Status, c *Component, in input.Inputs, o outcome.Outcome,
 ) (metav1alpha1.Status, error) {

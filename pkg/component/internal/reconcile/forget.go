@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Forgetters are the functions that drop what the process keeps of a component. Each cache is entered where it is built.
-// The functions are called in the order in which they were entered. The zero value is ready to use, and safe for
+// Forgetters are the functions that drop what the process keeps of a component. Each cache is entered where it is
+// built. The functions are called in the order in which they were entered. The zero value is ready to use, and safe for
 // concurrent use.
 type Forgetters struct {
 	mu        sync.Mutex

@@ -30,9 +30,9 @@ func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (o
 	return p.repairOnly(ctx, c, w, cause)
 }
 
-// invalid ends a pass over a component whose spec is invalid. The dependents are those of the last rendering, if they are
-// in the cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and permits
-// nothing, so these must be as in the last valid spec that the process knows.
+// invalid ends a pass over a component whose spec is invalid. The dependents are those of the last rendering, if they
+// are in the cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and
+// permits nothing, so these must be as in the last valid spec that the process knows.
 func (p *Pass) invalid(ctx context.Context, c *Component, cause error) (outcome.Outcome, error) {
 	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) || !c.Memory.permitted.is(c.Declared) {
 		return outcome.Outcome{}, cause
@@ -69,8 +69,8 @@ func (p permission) is(d Declared) bool {
 
 // repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
 // rendering in memory, the dependents are repaired as it says. Otherwise they are only counted, and the error says that
-// their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their numbers
-// in the status are current.
+// their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their
+// numbers in the status are current.
 func (p *Pass) repairOnly(ctx context.Context, c *Component, w work, cause error) (outcome.Outcome, error) {
 	entries := w.recorded.Entries
 	if p.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {

@@ -28,8 +28,8 @@ import (
 // Nobody changes a request afterwards.
 
 // applyRequest returns the request that applies the rendered set of a round. If the set must be used although it has
-// outdated values, due is the time of the next rendering. The error is passerror.ErrObserving while the externals of the
-// component wait for a watch.
+// outdated values, due is the time of the next rendering. The error is passerror.ErrObserving while the externals of
+// the component wait for a watch.
 func (p *Pass) applyRequest(
 	ctx context.Context, c *Component, r round,
 ) (request applier.Request, due time.Time, err error) {
@@ -75,8 +75,8 @@ func (p *Pass) repairRequest(c *Component, w work, last rendering.Set) (applier.
 	return request, err
 }
 
-// deleteRequest returns the request that deletes the dependents. The error is passerror.ErrObserving while the externals
-// of the component wait for a watch.
+// deleteRequest returns the request that deletes the dependents. The error is passerror.ErrObserving while the
+// externals of the component wait for a watch.
 func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request applier.Request, err error) {
 	request = p.newRequest(c, w)
 	request.Needs = needsOf(c, w.target, nil)
@@ -101,8 +101,8 @@ func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request
 	return request, err
 }
 
-// lateDeleteRequest returns the request that deletes the dependents that were created after the last write of the status
-// of a component that is gone.
+// lateDeleteRequest returns the request that deletes the dependents that were created after the last write of the
+// status of a component that is gone.
 func lateDeleteRequest(owner manifests.Owner, created plan.Inventory, now time.Time, wake func()) applier.Request {
 	return applier.Request{Owner: owner, Inventory: created.Sorted(), Now: now, Wake: wake}
 }
@@ -191,7 +191,8 @@ func (p *Pass) record(
 	return p.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// hold adds the finalizer to a component, and to the Secret with its kubeconfig. If both have it, hold sends no request.
+// hold adds the finalizer to a component, and to the Secret with its kubeconfig. If both have it, hold sends no
+// request.
 func (p *Pass) hold(ctx context.Context, c *Component, owner manifests.Owner) error {
 	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
 		return err

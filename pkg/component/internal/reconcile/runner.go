@@ -393,8 +393,8 @@ func acceptedGroups(obj client.Object, reconciler string) []string {
 	})
 }
 
-// acknowledged returns the value of AnnotationReconcileRequested if AnnotationReconcileAcknowledge has the same value, and an empty
-// string otherwise.
+// acknowledged returns the value of AnnotationReconcileRequested if AnnotationReconcileAcknowledge has the same value,
+// and an empty string otherwise.
 func acknowledged(obj client.Object, reconciler string) string {
 	request := requestedAt(obj, reconciler)
 	if obj.GetAnnotations()[reconciler+"/"+metav1alpha1.AnnotationReconcileAcknowledge] != request {
