@@ -16,7 +16,7 @@ TEST_FLAGS ?= $(if $(CI),-count=1)
 
 PROGRESS := $(CURDIR)/test/tools/progress.sh
 LINT := $(CURDIR)/bin/golangci-lint
-MODULES := . build/image examples/schema/test test/devcluster test/promql test/tools
+MODULES := . build/image examples/schema/test test/devcluster test/lab/promql test/tools
 
 # The linker of Go is faster than that of the system, and needs no C compiler.
 GO_TEST := go test -ldflags=-linkmode=internal
@@ -66,8 +66,8 @@ cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 ##@ Check
 
 # Packages that need more programs than the dev cluster, or take long. make test runs their tests that need neither.
-EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/faults ./test/hostile ./test/soak \
-	./test/tenancy ./test/testcluster
+EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/lab/faults ./test/lab/hostile ./test/lab/soak \
+	./test/lab/tenancy ./test/testcluster
 # What specs run besides the dev cluster. Where others of a package do not, the specs have the build tag programs.
 PROGRAMS := bin/helm bin/controller-gen bin/golangci-lint bin/kubectl bin/promql
 
@@ -82,7 +82,7 @@ test: cluster $(REPEAT) ## Run the tests that need no program but the dev cluste
 test-all: cluster $(PROGRAMS) $(REPEAT) ## Run all tests, also of scaffolded projects, docs, chart, faults, soak, hostile and other modules
 	$(GO_TEST) -p 2 -timeout 30m -tags programs,slow $(TEST_FLAGS) ./...
 	cd test/devcluster && $(GO_TEST) -p 2 -timeout 5m $(TEST_FLAGS) ./...
-	cd test/promql && $(GO_TEST) $(TEST_FLAGS) ./...
+	cd test/lab/promql && $(GO_TEST) $(TEST_FLAGS) ./...
 	cd examples/schema/test && $(GO_TEST) -timeout 15m $(TEST_FLAGS) ./...
 	cd build/image && $(GO_TEST) -timeout 10m $(TEST_FLAGS) ./...
 
@@ -102,22 +102,22 @@ SEED ?=
 
 .PHONY: faults
 faults: cluster ## Let go wrong what can, SEEDS times: 300; test-long does, too
-	go test -count=1 -timeout 60m -v ./test/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
+	go test -count=1 -timeout 60m -v ./test/lab/faults -seeds $(SEEDS) $(if $(SEED),-seed $(SEED))
 
 .PHONY: mutations
 mutations: cluster ## Introduce ten defects into the code, selected by SEED, and check that specs detect them
-	go run ./test/mutations $(if $(SEED),-seed $(SEED))
+	go run ./test/lab/mutations $(if $(SEED),-seed $(SEED))
 
 # How long, and what is chosen at random: make soak DURATION=5m SEED=123.
 DURATION ?= 30m
 
 .PHONY: soak
 soak: cluster build ## Let components come and go amid trouble, for DURATION: 30m, and see that nothing is left
-	go run ./test/soak -duration $(DURATION) $(if $(SEED),-seed $(SEED))
+	go run ./test/lab/soak -duration $(DURATION) $(if $(SEED),-seed $(SEED))
 
 .PHONY: hostile
 hostile: cluster build ## Let a hostile tenant attack the operator beside a good one, for DURATION: 30m; test-long does, too
-	go run ./test/hostile -duration $(DURATION) $(if $(SEED),-seed $(SEED))
+	go run ./test/lab/hostile -duration $(DURATION) $(if $(SEED),-seed $(SEED))
 
 # How long each target runs, and which targets: make fuzz FUZZTIME=10m FUZZ='FuzzYAML|FuzzJSON'.
 FUZZTIME ?= 90s
@@ -127,45 +127,45 @@ FUZZ ?= .*
 fuzz: ## Run each fuzz target for FUZZTIME: 90s, an hour for all; FUZZ='FuzzYAML|FuzzJSON' selects targets
 	test/tools/fuzz.sh $(FUZZTIME) '$(FUZZ)'
 
-# More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/bench -help lists them.
+# More flags: make bench BENCH_FLAGS='-scenario 1,3 -profiles bin/profiles'; go run ./test/lab/bench -help lists them.
 # Operators side by side: make bench BENCH_FLAGS='-operator bin/old -operator bin/fairlead-operator'.
 BENCH_FLAGS ?=
 
 .PHONY: bench
 bench: cluster build ## Measure the operator against its budgets: 20 minutes, on a machine that does nothing else
-	go run ./test/bench -json bin/bench.json $(BENCH_FLAGS)
+	go run ./test/lab/bench -json bin/bench.json $(BENCH_FLAGS)
 
 .PHONY: bench-quick
 bench-quick: cluster build ## Measure small sizes, in under 3 minutes
-	go run ./test/bench -quick -json bin/bench-quick.json $(BENCH_FLAGS)
+	go run ./test/lab/bench -quick -json bin/bench-quick.json $(BENCH_FLAGS)
 
 # More flags: make house HOUSE_FLAGS='-coverage -top 10'; HOUSE_FLAGS='-C DIR' measures another checkout.
 HOUSE_FLAGS ?=
 
 .PHONY: house
 house: ## Print measures of the code's layout, such as the largest package, type and function; fails for no value
-	@go run ./test/house $(HOUSE_FLAGS)
+	@go run ./test/lab/house $(HOUSE_FLAGS)
 
 # Charts and kustomizations of anybody: a folder, or folder//path for one that refers to what is next to it. For make wild, charts.
 CHARTS ?=
 
 .PHONY: parity
 parity: bin/helm bin/kustomize build ## Compare with helm template and kustomize build: CHARTS="dir dir//path"
-	go run ./test/parity $(CHARTS)
+	go run ./test/lab/parity $(CHARTS)
 
-# More flags: make wild WILD_FLAGS='--again short --results bin/wild', or WILD_FLAGS=--migrate; go run ./test/wild -help lists them.
+# More flags: make wild WILD_FLAGS='--again short --results bin/wild', or WILD_FLAGS=--migrate; go run ./test/lab/wild -help lists them.
 WILD_FLAGS ?=
 
 .PHONY: wild
 wild: cluster bin/helm bin/kubectl build ## Install and remove charts by Helm and by Fairlead, on clusters, and compare: CHARTS="dir dir"
-	go run ./test/wild $(WILD_FLAGS) $(CHARTS)
+	go run ./test/lab/wild $(WILD_FLAGS) $(CHARTS)
 
 .PHONY: lint
 lint: bin/golangci-lint cluster ## Check the code against .golangci.yml
 	@$(PROGRESS) "packages" "about 3 minutes the first time, seconds later" go list -export -f "" -v ./...
 	$(LINT) run ./...
 	cd test/devcluster && $(LINT) run ./...
-	cd test/promql && $(LINT) run ./...
+	cd test/lab/promql && $(LINT) run ./...
 	cd examples/schema/test && $(LINT) run ./...
 	cd build/image && $(LINT) run ./...
 
@@ -195,7 +195,7 @@ generate: bin/controller-gen bin/helm-docs ## Generate deep copies and CRDs from
 format: bin/golangci-lint ## Format the code
 	$(LINT) fmt ./...
 	cd test/devcluster && $(LINT) fmt ./...
-	cd test/promql && $(LINT) fmt ./...
+	cd test/lab/promql && $(LINT) fmt ./...
 	cd examples/schema/test && $(LINT) fmt ./...
 	cd build/image && $(LINT) fmt ./...
 
@@ -242,8 +242,8 @@ bin/kubectl: test/devcluster/go.mod test/devcluster/go.sum | bin
 	@mv $@.new $@
 
 # What reads the queries of dashboard and alerts, for their test.
-bin/promql: $(wildcard test/promql/*.go) test/promql/go.mod test/promql/go.sum | bin
-	@$(PROGRESS) $@ "about 30 seconds on 2 cores" go -C test/promql build -v -ldflags "-s -w" -o $(CURDIR)/$@.new .
+bin/promql: $(wildcard test/lab/promql/*.go) test/lab/promql/go.mod test/lab/promql/go.sum | bin
+	@$(PROGRESS) $@ "about 30 seconds on 2 cores" go -C test/lab/promql build -v -ldflags "-s -w" -o $(CURDIR)/$@.new .
 	@mv $@.new $@
 
 # What repeats failed tests in CI.

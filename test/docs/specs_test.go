@@ -18,7 +18,7 @@ func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	attacks, err := docs.Specs(filepath.Join(root, "test", "tenancy"))
+	attacks, err := docs.Specs(filepath.Join(root, "test", "lab", "tenancy"))
 	if err != nil || len(attacks) < 10 {
 		t.Fatalf("%d attacks, %v", len(attacks), err)
 	}
@@ -39,7 +39,7 @@ func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 	}
 	for _, attack := range attacks {
 		if !slices.Contains(named, attack) && !strings.HasPrefix(attack, "Test") {
-			t.Errorf("docs/security.md does not name the spec of test/tenancy: %s", attack)
+			t.Errorf("docs/security.md does not name the spec of test/lab/tenancy: %s", attack)
 		}
 	}
 }
