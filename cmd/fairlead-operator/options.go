@@ -71,17 +71,18 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"reconcile only as the holder of a Lease, so that only one of several replicas reconciles")
 	flags.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", "",
 		"namespace of the Lease; by default the namespace of the pod")
-	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", 8,
+	limits := defaultLimits()
+	flags.IntVar(&o.maxConcurrentReconciles, "max-concurrent-reconciles", limits.MaxConcurrentReconciles,
 		"maximum number of components that are reconciled at the same time")
 	flags.Var(&o.rateLimit, "rate-limit",
 		"maximum number of passes over a component in a period, such as 10/1m; later passes wait, and handle all changes\n"+
 			"together; by default no limit")
-	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", 16,
+	flags.IntVar(&o.maxConcurrentWrites, "max-concurrent-writes", limits.Writers,
 		"maximum number of concurrent requests that write dependents in a cluster")
-	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", component.DefaultRenderedBytes,
+	flags.IntVar(&o.maxRenderedBytes, "max-rendered-bytes", limits.RenderedBytes,
 		"maximum compressed size of the cache of rendered objects; objects that were not used for the longest time are "+
 			"removed, and rendered again if necessary")
-	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", component.MaxStatusInventory,
+	flags.IntVar(&o.maxStatusInventory, "max-status-inventory-bytes", limits.StatusInventory,
 		"maximum size of an inventory in the status of a component, with about 150 bytes for each dependent; larger "+
 			"inventories are stored in Secrets")
 	flags.DurationVar(&o.idleInventory, "idle-inventory-after", time.Hour,
@@ -210,12 +211,15 @@ func (o options) validateBounds() error {
 	if o.fetch.Timeout <= 0 {
 		errs = append(errs, fmt.Errorf("--fetch-timeout=%s: want more than 0", o.fetch.Timeout))
 	}
-	if o.maxStatusInventory > component.MaxStatusInventory {
-		errs = append(errs, fmt.Errorf("--max-status-inventory-bytes=%d: want %d or less", o.maxStatusInventory,
-			component.MaxStatusInventory))
+	if largest := defaultLimits().StatusInventory; o.maxStatusInventory > largest {
+		errs = append(errs, fmt.Errorf("--max-status-inventory-bytes=%d: want %d or less",
+			o.maxStatusInventory, largest))
 	}
 	return errors.Join(errs...)
 }
+
+// defaultLimits returns the default limits of a reconciler.
+func defaultLimits() component.Limits { return component.Options{}.WithDefaults().Limits }
 
 // validateNames checks flags with names, addresses and paths.
 func (o options) validateNames() error {

@@ -105,7 +105,8 @@ func newManager(
 	}
 	timeout := shutdownTimeout
 	watched := component.Options{
-		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces, IdleInventory: idle,
+		Watching: component.Watching{Scope: o.observe, Namespaces: o.observeNamespaces},
+		Limits:   component.Limits{IdleInventory: idle},
 	}.Cache()
 	managed := ctrl.Options{
 		Scheme:                        scheme,

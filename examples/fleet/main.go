@@ -53,7 +53,7 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 		All: true, InTarget: true, Part: zoneOf, Whole: true,
 	})
 	reconciler := component.NewReconciler[*Member](reconcilerName, generator.For(generate), component.Options{
-		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
 	})
 	reconciler.WithHooks(component.Hooks[*Member]{PostReconcile: report(reconciler.UpdateStatus, nodes)})
 	if _, err := reconciler.AddEventSource(eventsource.AsInput(nodes)); err != nil {

@@ -51,10 +51,10 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 		return nil, err
 	}
 	reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{
-		Policies:  component.Policies{Update: metav1alpha1.UpdateSSAOverride},
-		CacheFull: []schema.GroupKind{ingressKind}, // The hook reads Ingresses, without a request.
+		Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
+		Watching:   component.Watching{CacheFull: []schema.GroupKind{ingressKind}}, // The hook needs no request.
 	})
-	reconciler.WithHooks(component.Hooks[*WebPage]{PostPass: reportURL(reconciler)})
+	reconciler.WithHooks(reportURL(reconciler))
 	allowed := eventsource.Related(schemaName, eventsource.RelatedOptions[*WebPage, *corev1.ConfigMap]{
 		Of: func(page *WebPage) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: page.Namespace, Name: schemaName}}

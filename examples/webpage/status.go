@@ -14,10 +14,12 @@ import (
 // ingressKind is the kind of the dependent whose status the hook reads.
 var ingressKind = schema.GroupKind{Group: networkingv1.GroupName, Kind: "Ingress"}
 
-// reportURL returns a hook that writes the address of the Ingress of a page into the status of the page. A change of
-// the Ingress starts a pass, so the status follows it. If the address did not change, the hook sends no request.
-func reportURL(r *component.Reconciler[*WebPage]) component.ResultHook[*WebPage] {
-	return func(ctx context.Context, page *WebPage, dependents component.DependentReader, _ component.PassResult) error {
+// reportURL returns hooks that write the address of the Ingress of a page into the status of the page. A change of
+// the Ingress starts a pass, so the status follows it. If the address did not change, no request is sent.
+func reportURL(r *component.Reconciler[*WebPage]) component.Hooks[*WebPage] {
+	return component.Hooks[*WebPage]{PostPass: func(
+		ctx context.Context, page *WebPage, dependents component.DependentReader, _ component.PassResult,
+	) error {
 		key := manifests.Key{Group: ingressKind.Group, Kind: ingressKind.Kind, Namespace: page.Namespace, Name: page.Name}
 		ingress, err := component.As[*networkingv1.Ingress](dependents.Get(ctx, key))
 		if client.IgnoreNotFound(err) != nil {
@@ -28,7 +30,7 @@ func reportURL(r *component.Reconciler[*WebPage]) component.ResultHook[*WebPage]
 			p.Status.URL = url
 			return nil
 		})
-	}
+	}}
 }
 
 // urlOf returns the address of the page behind an Ingress, or an empty text. The page has no Ingress if it is nil.

@@ -116,7 +116,7 @@ func parseQuota(annotation, text string) (int64, error) {
 	return limit.Value(), nil
 }
 
-// ofDependents implements component.Options.Quota.
+// ofDependents implements component.Limits.Quota.
 func (q quotas) ofDependents(ctx context.Context, namespace string) (component.Quota, error) {
 	found, err := q.read(ctx, namespace, AnnotationMaxDependents, "max-dependents-per-namespace", q.defaults.Dependents)
 	return component.Quota{Dependents: int(found.limit), SetBy: found.setBy}, err
@@ -265,6 +265,7 @@ func (o Options) withQuotas(
 		return g, options
 	}
 	q := quotas{namespaces: mgr.GetClient(), components: mgr.GetClient(), defaults: *o.Quotas}
-	options.Quota, options.Watches = q.ofDependents, append(options.Watches, q.watch())
+	options.Limits.Quota = q.ofDependents
+	options.Watching.Watches = append(options.Watching.Watches, q.watch())
 	return limited{Generator: g, quotas: q}, options
 }

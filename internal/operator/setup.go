@@ -29,7 +29,7 @@ import (
 const ReconcilerName = "fairlead.io"
 
 // Policies are the policies of dependents if neither their manifests nor their Component set a policy.
-var Policies = component.Policies{
+var Policies = metav1alpha1.Policies{
 	Update: metav1alpha1.UpdateSSAOverride, Delete: metav1alpha1.DeleteDelete, Adoption: metav1alpha1.AdoptIfUnowned,
 }
 
@@ -58,7 +58,7 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// DependentEvents also creates events about dependents; see component.Options.
+	// DependentEvents also creates events about dependents; see component.Telemetry.
 	DependentEvents bool
 	// OwnDeployment is the Deployment in which the program runs. It is empty if the Deployment is unknown. The operator
 	// refuses to delete this Deployment and the component to which it belongs.
@@ -167,24 +167,22 @@ func newScheme() (*runtime.Scheme, error) {
 
 func (o Options) forReconciler() component.Options {
 	return component.Options{
-		Policies:                Policies,
-		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
-		Limiter:                 o.Limiter,
-		Writers:                 o.Writers,
-		RenderedBytes:           o.RenderedBytes,
-		MemoryBudget:            o.MemoryBudget,
-		StatusInventory:         o.StatusInventory,
-		IdleInventory:           o.IdleInventory,
-		DefaultServiceAccount:   o.DefaultServiceAccount,
-		WatchScope:              o.WatchScope,
-		WatchNamespaces:         o.WatchNamespaces,
-		Fetcher:                 fetch.NewHTTP(o.Fetch),
-		ExternalsOf:             newExternalServices().of,
-		ConditionParameters:     conditionParameters,
-		TracerProvider:          o.TracerProvider,
-		SkipComponentMetrics:    o.SkipComponentMetrics,
-		DependentEvents:         o.DependentEvents,
-		SkipNameValidation:      o.SkipNameValidation,
+		Dependents:            component.Dependents{Policies: Policies},
+		Fetcher:               fetch.NewHTTP(o.Fetch),
+		DefaultServiceAccount: o.DefaultServiceAccount,
+		Intervals:             component.Intervals{Limiter: o.Limiter},
+		Watching:              component.Watching{Scope: o.WatchScope, Namespaces: o.WatchNamespaces},
+		Limits: component.Limits{
+			MaxConcurrentReconciles: o.MaxConcurrentReconciles, Writers: o.Writers, RenderedBytes: o.RenderedBytes,
+			MemoryBudget: o.MemoryBudget, StatusInventory: o.StatusInventory, IdleInventory: o.IdleInventory,
+		},
+		Telemetry: component.Telemetry{
+			TracerProvider: o.TracerProvider, DependentEvents: o.DependentEvents,
+			SkipComponentMetrics: o.SkipComponentMetrics,
+		},
+		ExternalsOf:         newExternalServices().of,
+		ConditionParameters: conditionParameters,
+		SkipNameValidation:  o.SkipNameValidation,
 	}
 }
 

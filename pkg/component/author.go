@@ -26,7 +26,7 @@ import (
 type author[T Component] struct {
 	reconciler string
 	options    Options
-	// ignore are the parsed rules of Options.Ignore.
+	// ignore are the parsed rules of Options.Dependents.Ignore.
 	ignore []normalise.IgnoreRule
 	hooks  []Hooks[T]
 	// conditions are the conditions in Go that see the component.
@@ -45,9 +45,9 @@ func (r *Reconciler[T]) author() author[T] {
 
 // ignoreRules returns the parsed rules of ignored fields in the options of the reconciler with the given name.
 func (o Options) ignoreRules(name string) ([]normalise.IgnoreRule, error) {
-	rules, err := normalise.NewIgnoreRules(name, manifests.IgnoredByOption, o.Ignore)
+	rules, err := normalise.NewIgnoreRules(name, manifests.IgnoredByOption, o.Dependents.Ignore)
 	if err != nil {
-		return nil, fmt.Errorf("Options.Ignore: %w", err)
+		return nil, fmt.Errorf("Options.Dependents.Ignore: %w", err)
 	}
 	return rules, nil
 }
@@ -108,7 +108,9 @@ func (a author[T]) ignoreRules(obj components.Object) ([]normalise.IgnoreRule, e
 
 // Intervals implements reconcile.Author. Intervals that the component does not set are taken from the options.
 func (a author[T]) Intervals(obj components.Object) schedule.Intervals {
-	in := schedule.Intervals{Resync: a.options.ResyncInterval, Retry: a.options.RetryInterval, Timeout: a.options.Timeout}
+	in := schedule.Intervals{
+		Resync: a.options.Intervals.Resync, Retry: a.options.Intervals.Retry, Timeout: a.options.Intervals.Timeout,
+	}
 	if c, ok := components.Implementation[Resyncer](obj); ok {
 		in.Resync = setOr(c.ResyncInterval(), in.Resync)
 	}

@@ -19,18 +19,18 @@ import (
 // caller may set other fields of the result.
 func (o Options) Cache() cache.Options {
 	result := o.watchedNamespaces()
-	if o.IdleInventory != nil {
-		result.DefaultTransform = o.IdleInventory.Transform
+	if o.Limits.IdleInventory != nil {
+		result.DefaultTransform = o.Limits.IdleInventory.Transform
 	}
 	return result
 }
 
 func (o Options) watchedNamespaces() cache.Options {
-	if o.WatchScope != WatchScopeNamespaces {
+	if o.Watching.Scope != WatchScopeNamespaces {
 		return cache.Options{}
 	}
-	namespaces := make(map[string]cache.Config, len(o.WatchNamespaces))
-	for _, namespace := range o.WatchNamespaces {
+	namespaces := make(map[string]cache.Config, len(o.Watching.Namespaces))
+	for _, namespace := range o.Watching.Namespaces {
 		namespaces[namespace] = cache.Config{}
 	}
 	return cache.Options{DefaultNamespaces: namespaces, NewInformer: newToleratingInformer}

@@ -52,13 +52,13 @@ type Suspender interface {
 // PolicyHolder sets the default policies of a component. The default policies apply to dependents whose manifests set
 // no policy.
 type PolicyHolder interface {
-	Policies() Policies
+	Policies() metav1alpha1.Policies
 }
 
-// IgnoreHolder lists fields of dependents that are left to others, in addition to Options.Ignore and to the annotations
-// of manifests. A change of these rules starts no new revision; the dependents with changed rules are written once.
-// Rules that cannot be parsed are treated as a mistake in the spec: the component becomes Stalled with reason
-// InvalidSpec.
+// IgnoreHolder lists fields of dependents that are left to others, in addition to Options.Dependents.Ignore and to the
+// annotations of manifests. A change of these rules starts no new revision; the dependents with changed rules are
+// written once. Rules that cannot be parsed are treated as a mistake in the spec: the component becomes Stalled with
+// reason InvalidSpec.
 type IgnoreHolder interface {
 	IgnoreRules() []metav1alpha1.IgnoreRule
 }
@@ -144,21 +144,21 @@ type Impersonator interface {
 }
 
 // Resyncer sets the interval of the periodic resync. Zero or less turns the resync off. With
-// metav1alpha1.UnsetInterval, Options.ResyncInterval applies.
+// metav1alpha1.UnsetInterval, Options.Intervals.Resync applies.
 type Resyncer interface {
 	ResyncInterval() time.Duration
 }
 
 // Retrier sets the delay before the retry of a persistent error, that is, of an error that needs a change by a person
 // or another controller. If a permission is missing, the first retries come sooner, because an administrator may grant
-// it at any time. With zero or less, Options.RetryInterval applies.
+// it at any time. With zero or less, Options.Intervals.Retry applies.
 type Retrier interface {
 	RetryInterval() time.Duration
 }
 
 // Timeouter sets the maximum time in which a component must become Ready. After this time the component becomes Stalled
 // with reason Timeout. The time restarts when the inputs change. Zero or less means that there is no timeout. With
-// metav1alpha1.UnsetInterval, Options.Timeout applies.
+// metav1alpha1.UnsetInterval, Options.Intervals.Timeout applies.
 type Timeouter interface {
 	Timeout() time.Duration
 }

@@ -101,8 +101,8 @@ The inventory in the status is written before an object is created, so no depend
 
 Annotations of a manifest with the reconciler's name as prefix, such as webpages.example.com/order: "1", are settings of
 that dependent: its wave, what happens when it changes, whether an existing object may be taken over, whether it is
-deleted. generator.Settings writes them, and Options.Policies has the defaults. By default an existing object is taken
-over if nobody owns it; an object of another component, or with the mark of a tool such as Helm, is not.
+deleted. generator.Settings writes them, and Options.Dependents.Policies has the defaults. By default an existing object
+is taken over if nobody owns it; an object of another component, or with the mark of a tool such as Helm, is not.
 
 # What a component can do besides
 
@@ -136,9 +136,9 @@ Hooks are called at certain points of a pass, for example to copy the state of a
 		},
 	})
 
-The Ingress is nil if it does not exist. A DependentReader sends no request for kinds in Options.CacheFull. A change of
-a dependent starts a pass, so the status follows. Errors of hooks are retried, except reconcile.TerminalError of
-controller-runtime. RetryAfter sets the delay of the retry, and RefuseDeletion in PreDelete keeps the component.
+The Ingress is nil if it does not exist. A DependentReader sends no request for kinds in Options.Watching.CacheFull. A
+change of a dependent starts a pass, so the status follows. Errors of hooks are retried, except reconcile.TerminalError
+of controller-runtime. RetryAfter sets the delay of the retry, and RefuseDeletion in PreDelete keeps the component.
 
 Objects that are no dependents, and services outside the cluster, come in by event sources; see package eventsource.
 With AsInput the generator gets their values:

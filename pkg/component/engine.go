@@ -19,8 +19,9 @@ import (
 
 // Wire gives an Engine of package engine its parts. Only that package can call it.
 func (o Options) Wire(e *wiring.Engine) error {
-	if err := o.WatchScope.Check(o.WatchNamespaces); err != nil {
-		return fmt.Errorf("WatchScope and WatchNamespaces: %w", err)
+	o = o.WithDefaults()
+	if err := o.Watching.Scope.Check(o.Watching.Namespaces); err != nil {
+		return fmt.Errorf("the scope of the watches: %w", err)
 	}
 	made, err := o.newApplier(e.Reconciler)
 	if err != nil {
@@ -48,26 +49,27 @@ func (o Options) connect(ctx context.Context, name string, config *rest.Config) 
 	}
 	monitor := o.monitor(name)
 	return target.Connect(ctx, config, target.Options{
-		Reconciler: name, View: view, Writers: o.Writers, CacheFull: o.CacheFull, Scope: target.WatchScope(o.WatchScope),
-		Namespaces: o.WatchNamespaces, Wrap: monitor.Meter.Transport, Monitor: monitor,
+		Reconciler: name, View: view, Writers: o.Limits.Writers, CacheFull: o.Watching.CacheFull,
+		Scope: target.WatchScope(o.Watching.Scope), Namespaces: o.Watching.Namespaces,
+		Wrap: monitor.Meter.Transport, Monitor: monitor,
 	})
 }
 
 // newApplier returns the applier of a reconciler.
 func (o Options) newApplier(name string) (*applier.Applier, error) {
-	incidental, err := incidentals(o.Incidental)
+	incidental, err := incidentals(o.Dependents.Incidental)
 	if err != nil {
 		return nil, err
 	}
 	return applier.New(applier.Options{
 		Reconciler:       name,
-		Policies:         o.Policies.Or(defaultPolicies),
-		PreviousManagers: slices.Concat(plan.PreviousManagers, o.PreviousManagers),
+		Policies:         o.Dependents.Policies,
+		PreviousManagers: slices.Concat(plan.PreviousManagers, o.Dependents.PreviousManagers),
 		Incidental:       incidental,
 		Monitor:          o.monitor(name),
 	}), nil
 }
 
 func (o Options) monitor(name string) telemetry.Monitor {
-	return telemetry.Monitor{Meter: metrics.Shared.Meter(name), Tracer: tracing.New(o.TracerProvider, name)}
+	return telemetry.Monitor{Meter: metrics.Shared.Meter(name), Tracer: tracing.New(o.Telemetry.TracerProvider, name)}
 }

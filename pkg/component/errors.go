@@ -9,7 +9,7 @@ import (
 // RetryAfter marks an error as temporary and sets the delay before the next attempt. Generators, hooks, GetParameters
 // and Validate may return it. The component is then Reconciling with reason Retrying. With a delay of zero or less the
 // reconciler uses its back-off, which begins with half a second and doubles. An event, such as a change of the spec,
-// starts a pass earlier. The rate limit Options.MinInterval still applies.
+// starts a pass earlier. The rate limit Options.Intervals.Min still applies.
 //
 // A package that does not import package component can return an error of its own instead: any error in the chain may
 // have the method RetryAfter() time.Duration. For an error that no retry can resolve, use reconcile.TerminalError of

@@ -22,7 +22,9 @@ import (
 // service names for its component.
 func ExampleReconciler_WithCondition() {
 	versions := eventsource.Inbound("version", eventsource.InboundOptions[*gadget.Gadget, string]{})
-	options := component.Options{CacheFull: []schema.GroupKind{{Group: "apps", Kind: "Deployment"}}}
+	options := component.Options{
+		Watching: component.Watching{CacheFull: []schema.GroupKind{{Group: "apps", Kind: "Deployment"}}},
+	}
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, options).
 		WithCondition("rolled-out", func(g *gadget.Gadget, self *unstructured.Unstructured) (bool, string) {
 			wanted, _, known := versions.Get(g)
@@ -60,7 +62,7 @@ func ExampleAs() {
 
 // The manager's cache drops the inventories of components that had no pass for an hour.
 func ExampleNewIdleInventory() {
-	options := component.Options{IdleInventory: component.NewIdleInventory(time.Hour)}
+	options := component.Options{Limits: component.Limits{IdleInventory: component.NewIdleInventory(time.Hour)}}
 	fmt.Println(options.Cache().DefaultTransform != nil)
 	// Output: true
 }

@@ -36,7 +36,7 @@ func ExampleNewReconciler() {
 	})
 	setup := func(mgr ctrl.Manager) error {
 		return component.NewReconciler[*gadget.Gadget]("greeter.example.com", greet, component.Options{
-			Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
 		}).SetupWithManager(mgr)
 	}
 	_ = setup
@@ -49,7 +49,7 @@ func ExampleNewReconciler() {
 // This example adds a watch on Nodes: an event on a Node starts a pass over the component that a label of the Node
 // names.
 func ExampleOptions_watches() {
-	options := component.Options{Watches: []component.Watch{{
+	options := component.Options{Watching: component.Watching{Watches: []component.Watch{{
 		Object: &corev1.Node{},
 		Map: func(_ context.Context, node client.Object) []reconcile.Request {
 			name, ok := node.GetLabels()["example.com/gadget"]
@@ -58,9 +58,9 @@ func ExampleOptions_watches() {
 			}
 			return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: "gadgets", Name: name}}}
 		},
-	}}}
+	}}}}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"example.com/gadget": "radio"}}}
-	fmt.Println(options.Watches[0].Map(context.Background(), node))
+	fmt.Println(options.Watching.Watches[0].Map(context.Background(), node))
 	// Output: [gadgets/radio]
 }
 
@@ -94,7 +94,7 @@ func ExampleReconciler_WithHooks() {
 		},
 	}
 	reconciler := component.NewReconciler[*gadget.Gadget]("greeter.example.com", gadget.Generate, component.Options{
-		CacheFull: []schema.GroupKind{{Group: "batch", Kind: "Job"}},
+		Watching: component.Watching{CacheFull: []schema.GroupKind{{Group: "batch", Kind: "Job"}}},
 	}).WithHooks(hooks)
 	fmt.Println(reconciler.Finalizer())
 	// Output: greeter.example.com/finalizer

@@ -20,7 +20,9 @@ func ExampleWatchScope_Check() {
 // The cache of this operator watches only the two namespaces of its components, so the operator needs the rights to
 // list and watch in these namespaces only.
 func ExampleOptions_Cache() {
-	options := component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{"shop-a", "shop-b"}}
+	options := component.Options{Watching: component.Watching{
+		Scope: component.WatchScopeNamespaces, Namespaces: []string{"shop-a", "shop-b"},
+	}}
 	// The result is the field Cache of the manager's options. The same options are passed to NewReconciler.
 	watched := options.Cache()
 	fmt.Println(slices.Sorted(maps.Keys(watched.DefaultNamespaces)))

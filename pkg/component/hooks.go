@@ -23,14 +23,6 @@ import (
 // is treated as a terminal error.
 type Hook[T Component] func(ctx context.Context, component T, dependents DependentReader) error
 
-// FailureHook is a Hook that gets the failure of a pass.
-type FailureHook[T Component] func(
-	ctx context.Context, component T, dependents DependentReader, failure *PassError,
-) error
-
-// ResultHook is a Hook that gets the result of a pass.
-type ResultHook[T Component] func(ctx context.Context, component T, dependents DependentReader, result PassResult) error
-
 // Hooks are functions that are called in the passes over a component. Each hook may be nil.
 //
 // Changes that a hook makes to the component are visible in the rest of the pass, but are not persisted. A hook that
@@ -59,14 +51,14 @@ type Hooks[T Component] struct {
 	// PostFailure is called at the end of a pass that failed, also in a deletion: a step or a hook returned an error, or
 	// a dependent failed. The pass is reported after the hook. An error of the hook is added to the message of the
 	// failure.
-	PostFailure FailureHook[T]
+	PostFailure func(ctx context.Context, component T, dependents DependentReader, failure *PassError) error
 	// PostPass is called at the end of each pass, after PostReconcile or PostFailure, although not all dependents are
 	// ready, and also in a deletion. An error of the hook makes the pass fail.
 	//
 	// PostFailure and PostPass are not called while a component is suspended, and not at the end of a pass without a
 	// result: the first lists of watches are not complete, a change of the component interrupted the pass, or the
 	// component is deleted. If PostFailure fails, PostPass is not called.
-	PostPass ResultHook[T]
+	PostPass func(ctx context.Context, component T, dependents DependentReader, result PassResult) error
 }
 
 // PassResult is the result of a pass.
@@ -81,9 +73,9 @@ type PassResult struct {
 // DependentReader reads the dependents of one component.
 type DependentReader interface {
 	// Get reads a live dependent from the target, as the component's identity. Objects of the kinds in
-	// Options.CacheFull are read from the cache, without a request, also right after a write, whose response is cached.
-	// The error is IsNotFound if the object does not exist or is not a dependent of the component. The object is never
-	// older than the last write of this process. The caller may change it.
+	// Options.Watching.CacheFull are read from the cache, without a request, also right after a write, whose response
+	// is cached. The error is IsNotFound if the object does not exist or is not a dependent of the component. The
+	// object is never older than the last write of this process. The caller may change it.
 	//
 	// For an external, Get makes no call. It returns the last observation in the form of an object: spec is the applied
 	// spec, status the observed state, and id the id; metadata.uid is the token. The error is not IsNotFound while it is

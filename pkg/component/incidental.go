@@ -24,7 +24,7 @@ func incidentals(configured []Incidental) ([]protect.Incidental, error) {
 	all := slices.Clone(protect.WellKnown)
 	for i, c := range configured {
 		if c.Kind == "" {
-			return nil, fmt.Errorf("Options.Incidental: entry %d has no kind", i+1)
+			return nil, fmt.Errorf("Options.Dependents.Incidental: entry %d has no kind", i+1)
 		}
 		all = append(all, protect.Incidental(c))
 	}

@@ -19,30 +19,18 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// DefaultRenderedBytes is the default of Options.RenderedBytes.
-const DefaultRenderedBytes = 256 << 20
-
-// MaxStatusInventory is the default and the maximum of Options.StatusInventory, in bytes.
-const MaxStatusInventory = 256 << 10
-
-// Options configure a Reconciler. The zero value is ready to use.
+// Options configure a Reconciler. The zero value is ready to use. What few operators need is at the end, also in each
+// group.
 type Options struct {
-	// Policies are the defaults for dependents if neither their manifests nor their component set a policy.
-	Policies Policies
+	// Dependents are the defaults of the policies of dependents, and what decides about their readiness.
+	Dependents Dependents
 
-	// PreviousManagers are field managers of tools that managed the dependents before. kubectl and Helm are always
-	// included. Under the update policy ssa-override the reconciler takes over the fields of these managers. A field
-	// that only they own is then removed if the manifest does not set it.
-	PreviousManagers []string
+	// Fetcher fetches the sources of components that implement SourceHolder.
+	Fetcher Fetcher
 
-	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
-	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
-	Ignore []metav1alpha1.IgnoreRule
-
-	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects that
-	// Kubernetes, Istio and OpenShift create are known and need no entry. If a namespace is a dependent, these objects
-	// do not block its deletion; they are deleted with the namespace.
-	Incidental []Incidental
+	// Externals handle the dependents outside Kubernetes, by kind; see package external. An external whose kind nothing
+	// handles is a mistake in the manifests.
+	Externals []external.Driver
 
 	// DefaultServiceAccount is the name of the service account for components that set neither a service account nor an
 	// impersonated user. The account is in the namespace of the component. If this option is set, the reconciler never
@@ -50,56 +38,25 @@ type Options struct {
 	// cluster.
 	DefaultServiceAccount string
 
-	// Timeout is the time in which a component must become Ready, for components that do not implement Timeouter; 10m by
-	// default.
-	Timeout time.Duration
+	// Intervals are the timeout, the retries and the resync of components, and the rate of passes.
+	Intervals Intervals
 
-	// RetryInterval is the delay before the retry of a persistent error, for components that do not implement Retrier; 1m
-	// by default.
-	RetryInterval time.Duration
+	// Watching selects what is watched, and which changes start passes.
+	Watching Watching
 
-	// ResyncInterval is the interval of the periodic resync for components that do not implement Resyncer; 10h by default.
-	// It is the longest time between two passes; up to a tenth is subtracted, so that resyncs are spread.
-	// A negative value turns the resync off.
-	ResyncInterval time.Duration
+	// Limits bound the work at the same time, the memory, and the number of dependents.
+	Limits Limits
 
-	// MinInterval is the minimum time between the end of a pass over a component and the start of the next pass over
-	// the same component. The next pass handles all events in between. The interval takes precedence over shorter
-	// delays of retries. A pass that ends because the component waits for a watch, or for its turn to render, does not
-	// count. Zero, the default, sets no limit.
-	MinInterval time.Duration
+	// Telemetry has traces, Events about dependents, and metrics.
+	Telemetry Telemetry
 
-	// Limiter limits the rate of passes over each component in addition to MinInterval, such as PassesWithin(2,
-	// time.Minute). Nil, the default, sets no limit.
-	Limiter Limiter
+	// Names are the field owner, the finalizer, and the namespace of records.
+	Names Names
 
-	// WatchMetadata starts a pass also when the labels, annotations, finalizers or owner references of a component
-	// change. By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
-	// controllers, and the annotation AnnotationReconcileRequested.
-	WatchMetadata bool
-
-	// WatchStatus starts a pass also when another client changes the author's part of a component's status: the fields
-	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
-	// with UpdateStatus, starts at most one pass.
-	WatchStatus bool
-
-	// Watches are additional watches that start passes over components. Dependents and references are always watched.
-	Watches []Watch
-
-	// WatchScope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
-	// watches; WatchScopeCluster by default.
-	WatchScope WatchScope
-
-	// WatchNamespaces are the namespaces in which components are watched under WatchScopeNamespaces.
-	WatchNamespaces []string
-
-	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
-	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
-	CacheFull []schema.GroupKind
-
-	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
-	// names.
-	Conditions map[string]Condition
+	// ExternalsOf returns further handlers for the externals of a component, such as services that its spec names. It is
+	// called in each pass, so it must not wait, and it must return the same Driver as long as the spec is the same. An
+	// error is treated as a mistake in the spec.
+	ExternalsOf func(obj client.Object) ([]external.Driver, error)
 
 	// ConditionParameters, if set, returns the parameters that the conditions include-when and active-when see; with a nil
 	// result they see the parameters of the component, and the values of event sources as inputs. It is called when the
@@ -107,25 +64,131 @@ type Options struct {
 	// Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
 	ConditionParameters func(ctx context.Context, req generator.Request) (map[string]any, error)
 
+	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
+	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set
+	// this option only for generators that are deterministic, and too slow to be called twice. Without the check,
+	// values that differ at each rendering, such as random passwords, are not detected and change at a restart of the
+	// operator. Every change of the status of a looked-up object then starts a new rendering.
+	SkipDeterminismCheck bool
+
+	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
+	// tests.
+	SkipNameValidation bool
+
+	// deferred are the names of the conditions that Reconciler.WithCondition added.
+	deferred []string
+}
+
+// WithDefaults returns the options with the defaults of the numbers, policies and names that are not set.
+func (o Options) WithDefaults() Options {
+	o.Dependents, o.Intervals = o.Dependents.withDefaults(), o.Intervals.withDefaults()
+	o.Limits, o.Names = o.Limits.withDefaults(), o.Names.withDefaults()
+	return o
+}
+
+// Dependents are options about the dependents of components.
+type Dependents struct {
+	// Policies are the defaults for dependents if neither their manifests nor their component set a policy.
+	Policies metav1alpha1.Policies
+
+	// Ignore are rules of fields of dependents that are left to others, such as the replicas that an autoscaler sets, in
+	// addition to the annotation ignore of manifests. A changed option is applied after a restart, without a new revision.
+	Ignore []metav1alpha1.IgnoreRule
+
+	// PreviousManagers are field managers of tools that managed the dependents before. kubectl and Helm are always
+	// included. Under the update policy ssa-override the reconciler takes over the fields of these managers. A field
+	// that only they own is then removed if the manifest does not set it.
+	PreviousManagers []string
+
+	// Conditions are conditions in Go that the annotation ready-when of a manifest may name, as go/NAME. Names are DNS
+	// names.
+	Conditions map[string]Condition
+
 	// Analyzers decide about the readiness of the dependents of a kind, in place of the rules of kstatus.
 	Analyzers map[schema.GroupKind]Analyzer
 
 	// Matchers decide, for the dependents of a kind, whether a live object must be written. Dependents of these kinds are
-	// cached as complete objects, as those of CacheFull.
+	// cached as complete objects, as those of Watching.CacheFull.
 	Matchers map[schema.GroupKind]Matcher
 
-	// Externals handle the dependents outside Kubernetes, by kind; see package external. An external whose kind nothing
-	// handles is a mistake in the manifests.
-	Externals []external.Driver
+	// Incidental lists objects that controllers of the cluster create in namespaces by themselves. The objects that
+	// Kubernetes, Istio and OpenShift create are known and need no entry. If a namespace is a dependent, these objects
+	// do not block its deletion; they are deleted with the namespace.
+	Incidental []Incidental
+}
 
-	// ExternalsOf returns further handlers for the externals of a component, such as services that its spec names. It is
-	// called in each pass, so it must not wait, and it must return the same Driver as long as the spec is the same. An
-	// error is treated as a mistake in the spec.
-	ExternalsOf func(obj client.Object) ([]external.Driver, error)
+func (d Dependents) withDefaults() Dependents {
+	d.Policies = d.Policies.Or(metav1alpha1.Policies{
+		Reconcile:         metav1alpha1.ReconcileOnObjectChange,
+		Update:            metav1alpha1.UpdateReplace,
+		Adoption:          metav1alpha1.AdoptIfUnowned,
+		Delete:            metav1alpha1.DeleteDelete,
+		MissingNamespaces: metav1alpha1.MissingNamespacesCreate,
+	})
+	return d
+}
 
-	// Fetcher fetches the sources of components that implement SourceHolder.
-	Fetcher Fetcher
+// Intervals are options about the times of passes. The first three apply to components that do not implement Timeouter,
+// Retrier and Resyncer.
+type Intervals struct {
+	// Timeout is the time in which a component must become Ready; 10m by default. A negative value means that there is
+	// no timeout.
+	Timeout time.Duration
 
+	// Retry is the delay before the retry of a persistent error; 1m by default.
+	Retry time.Duration
+
+	// Resync is the interval of the periodic resync; 10h by default. It is the longest time between two passes; up to a
+	// tenth is subtracted, so that resyncs are spread. A negative value turns the resync off.
+	Resync time.Duration
+
+	// Min is the minimum time between the end of a pass over a component and the start of the next pass over the same
+	// component. The next pass handles all events in between. The interval takes precedence over shorter delays of
+	// retries. A pass that ends because the component waits for a watch, or for its turn to render, does not count.
+	// Zero, the default, sets no limit.
+	Min time.Duration
+
+	// Limiter limits the rate of passes over each component in addition to Min, such as PassesWithin(2, time.Minute).
+	// Nil, the default, sets no limit.
+	Limiter Limiter
+}
+
+func (i Intervals) withDefaults() Intervals {
+	fill(&i.Timeout, 10*time.Minute)
+	fill(&i.Retry, time.Minute)
+	fill(&i.Resync, 10*time.Hour)
+	return i
+}
+
+// Watching are options about watches.
+type Watching struct {
+	// Watches are additional watches that start passes over components. Dependents and references are always watched.
+	Watches []Watch
+
+	// CacheFull lists the kinds whose dependents are cached in memory as complete objects. Hooks read these dependents
+	// without a request; see DependentReader. For a dependent of another kind, only a few facts are kept in memory.
+	CacheFull []schema.GroupKind
+
+	// Scope sets whether dependents are watched in the whole cluster or in some namespaces, and the identity of the
+	// watches; WatchScopeCluster by default.
+	Scope WatchScope
+
+	// Namespaces are the namespaces in which components are watched under WatchScopeNamespaces.
+	Namespaces []string
+
+	// Metadata starts a pass also when the labels, annotations, finalizers or owner references of a component change.
+	// By default only these changes start a pass: the spec, the deletion timestamp, the finalizers of other
+	// controllers, and the annotation AnnotationReconcileRequested.
+	Metadata bool
+
+	// Status starts a pass also when another client changes the author's part of a component's status: the fields
+	// outside the embedded Status, and the conditions that the reconciler does not write. A change by this process,
+	// with UpdateStatus, starts at most one pass.
+	Status bool
+}
+
+// Limits are options about the work at the same time, memory and sizes.
+type Limits struct {
 	// MaxConcurrentReconciles is the maximum number of components over which passes are made at the same time; 8 by
 	// default.
 	MaxConcurrentReconciles int
@@ -138,9 +201,9 @@ type Options struct {
 	// Quota returns the quota of a namespace. A pass that would add dependents above the quota is refused: the component
 	// is Stalled with reason QuotaExceeded, and the pass writes nothing. A component that renders only dependents that it
 	// has already is never refused, and a deletion neither. Quota is called in each pass over a namespaced component, so
-	// it must not block. After a change of a quota, start passes over the refused components, for example with Watches.
-	// After an error nothing is written; see QuotaExceeded and RetryAfter. Nil, the default, sets no quotas. A preview
-	// does not check quotas.
+	// it must not block. After a change of a quota, start passes over the refused components, for example with
+	// Watching.Watches. After an error nothing is written; see QuotaExceeded and RetryAfter. Nil, the default, sets no
+	// quotas. A preview does not check quotas.
 	Quota func(ctx context.Context, namespace string) (Quota, error)
 
 	// RenderedBytes is the memory, in bytes, for the compressed results of renderings, over all components; 256 MiB by
@@ -165,7 +228,22 @@ type Options struct {
 	// also those that are in Secrets. The cache must be built with Options.Cache, or with IdleInventory.Transform. Nil,
 	// the default, keeps all inventories in memory.
 	IdleInventory *IdleInventory
+}
 
+func (l Limits) withDefaults() Limits {
+	const maxStatusInventory = 256 << 10
+	fill(&l.MaxConcurrentReconciles, 8)
+	fill(&l.RenderedBytes, 256<<20)
+	fill(&l.StatusInventory, maxStatusInventory)
+	l.StatusInventory = min(l.StatusInventory, maxStatusInventory)
+	if l.Writers <= 0 {
+		l.Writers = 16
+	}
+	return l
+}
+
+// Telemetry are options about traces, Events and metrics.
+type Telemetry struct {
 	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
 	TracerProvider trace.TracerProvider
 
@@ -178,7 +256,10 @@ type Options struct {
 
 	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
 	SkipComponentMetrics bool
+}
 
+// Names are options about the names that the reconciler writes into objects.
+type Names struct {
 	// FieldOwner is the field manager of the writes of dependents and of the reconciler's part of the status; the name of
 	// the reconciler by default. Managed fields thus show whether another client wrote the record in the status. Fields of
 	// FormerFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
@@ -199,20 +280,19 @@ type Options struct {
 	// whose record is not found is rebuilt from the labels of the dependents. The record of the objects that a deletion
 	// applies (its phases) cannot be rebuilt; the event PhasesLost reports this loss.
 	RecordNamespace string
+}
 
-	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that
-	// differ at each rendering, and to find out whether the rendering depends on the status of looked-up objects. Set
-	// this option only for generators that are deterministic, and too slow to be called twice. Without the check,
-	// values that differ at each rendering, such as random passwords, are not detected and change at a restart of the
-	// operator. Every change of the status of a looked-up object then starts a new rendering.
-	SkipDeterminismCheck bool
+func (n Names) withDefaults() Names {
+	fill(&n.RecordNamespace, metav1.NamespaceSystem)
+	return n
+}
 
-	// SkipNameValidation allows several controllers with the same name in one process. SkipNameValidation is meant for
-	// tests.
-	SkipNameValidation bool
-
-	// deferred are the names of the conditions that Reconciler.WithCondition added.
-	deferred []string
+// fill sets a value that is not set.
+func fill[V comparable](value *V, fallback V) {
+	var none V
+	if *value == none {
+		*value = fallback
+	}
 }
 
 // Fetcher fetches the sources of components that implement SourceHolder. Package pkg/source/fetch has an
@@ -239,35 +319,4 @@ type Watch struct {
 	Predicates []predicate.Predicate
 	// Source is any other source of reconcile requests, with its own handler and predicates.
 	Source source.TypedSource[reconcile.Request]
-}
-
-func fill[V comparable](value *V, fallback V) {
-	var none V
-	if *value == none {
-		*value = fallback
-	}
-}
-
-func (o Options) withDefaults() Options {
-	fill(&o.MaxConcurrentReconciles, 8)
-	fill(&o.ResyncInterval, 10*time.Hour)
-	fill(&o.RetryInterval, time.Minute)
-	fill(&o.Timeout, 10*time.Minute)
-	fill(&o.RenderedBytes, DefaultRenderedBytes)
-	fill(&o.RecordNamespace, metav1.NamespaceSystem)
-	fill(&o.StatusInventory, MaxStatusInventory)
-	o.StatusInventory = min(max(o.StatusInventory, 0), MaxStatusInventory)
-	return o
-}
-
-// Policies are the policies of dependents whose manifests set no policies.
-type Policies = metav1alpha1.Policies
-
-// defaultPolicies are used if neither the manifest, the component nor the options set a policy.
-var defaultPolicies = Policies{
-	Reconcile:         metav1alpha1.ReconcileOnObjectChange,
-	Update:            metav1alpha1.UpdateReplace,
-	Adoption:          metav1alpha1.AdoptIfUnowned,
-	Delete:            metav1alpha1.DeleteDelete,
-	MissingNamespaces: metav1alpha1.MissingNamespacesCreate,
 }

@@ -31,9 +31,9 @@ type Condition func(self *unstructured.Unstructured) (ready bool, message string
 type ComponentCondition[T Component] func(component T, self *unstructured.Unstructured) (ready bool, message string)
 
 // WithCondition adds a condition that manifests name in the annotation ready-when, as go/NAME, and returns the
-// reconciler. The name is a DNS name that Options.Conditions does not have. The kinds of the objects that name the
-// condition must be in Options.CacheFull, because a pass reads these objects from the cache; otherwise the objects do
-// not become ready. Call WithCondition before SetupWithManager.
+// reconciler. The name is a DNS name that Options.Dependents.Conditions does not have. The kinds of the objects that
+// name the condition must be in Options.Watching.CacheFull, because a pass reads these objects from the cache;
+// otherwise the objects do not become ready. Call WithCondition before SetupWithManager.
 func (r *Reconciler[T]) WithCondition(name string, holds ComponentCondition[T]) *Reconciler[T] {
 	if r.conditions == nil {
 		r.conditions = map[string]ComponentCondition[T]{}
@@ -78,11 +78,11 @@ type Analyzer func(live *unstructured.Unstructured) (state result.NodeState, mes
 // view returns how the reconciler with the given name sees live objects.
 func (o Options) view(name string) (inspect.View, error) {
 	v := inspect.View{
-		Reconciler: name, FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners,
+		Reconciler: name, FieldOwner: o.Names.FieldOwner, FormerFieldOwners: o.Names.FormerFieldOwners,
 		Conditions: map[string]inspect.Condition{}, Deferred: map[string]bool{},
 		Analyzers: map[schema.GroupKind]inspect.Analyzer{}, Matchers: map[schema.GroupKind]inspect.Matcher{},
 	}
-	for _, name := range slices.Concat(o.deferred, slices.Sorted(maps.Keys(o.Conditions))) {
+	for _, name := range slices.Concat(o.deferred, slices.Sorted(maps.Keys(o.Dependents.Conditions))) {
 		if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
 			return inspect.View{}, fmt.Errorf("the name %q in Conditions: %s", name, strings.Join(errs, "; "))
 		}
@@ -93,12 +93,12 @@ func (o Options) view(name string) (inspect.View, error) {
 			v.Deferred[name] = true
 			continue
 		}
-		if o.Conditions[name] == nil {
+		if o.Dependents.Conditions[name] == nil {
 			return inspect.View{}, fmt.Errorf("the condition %q in Conditions is nil", name)
 		}
-		v.Conditions[name] = inspect.Condition(o.Conditions[name])
+		v.Conditions[name] = inspect.Condition(o.Dependents.Conditions[name])
 	}
-	for gk, analyze := range o.Analyzers {
+	for gk, analyze := range o.Dependents.Analyzers {
 		if analyze == nil {
 			return inspect.View{}, fmt.Errorf("the analyzer of %s in Analyzers is nil", gk)
 		}
@@ -107,7 +107,7 @@ func (o Options) view(name string) (inspect.View, error) {
 			return ready.Result{State: stateOf(state), Message: message}
 		}
 	}
-	for gk, match := range o.Matchers {
+	for gk, match := range o.Dependents.Matchers {
 		if match == nil {
 			return inspect.View{}, fmt.Errorf("the matcher of %s in Matchers is nil", gk)
 		}
@@ -136,5 +136,5 @@ func stateOf(s result.NodeState) ready.State {
 
 // conditionNames returns the names of the conditions, which is never nil.
 func (o Options) conditionNames() []string {
-	return append(append([]string{}, slices.Sorted(maps.Keys(o.Conditions))...), o.deferred...)
+	return append(append([]string{}, slices.Sorted(maps.Keys(o.Dependents.Conditions))...), o.deferred...)
 }

@@ -21,8 +21,8 @@ func TestNamesOfConditionsAreChecked(t *testing.T) {
 		_, err := r.options.view(r.name)
 		return err
 	}
-	g.Expect(names(Options{Conditions: map[string]Condition{"a": alone}}, "b")).To(Succeed())
-	g.Expect(names(Options{Conditions: map[string]Condition{"a": alone}}, "a")).
+	g.Expect(names(Options{Dependents: Dependents{Conditions: map[string]Condition{"a": alone}}}, "b")).To(Succeed())
+	g.Expect(names(Options{Dependents: Dependents{Conditions: map[string]Condition{"a": alone}}}, "a")).
 		To(MatchError(ContainSubstring(`"a" is in Conditions and in WithCondition`)))
 	g.Expect(names(Options{}, "Not a name")).To(MatchError(ContainSubstring(`the name "Not a name"`)))
 	g.Expect(Options{}.conditionNames()).NotTo(BeNil(), "a nil list permits all names")

@@ -35,7 +35,7 @@ type Reconciler[T Component] struct {
 	hooks     []Hooks[T]
 	// conditions are the conditions in Go that see the component.
 	conditions map[string]ComponentCondition[T]
-	// ignore are the parsed rules of Options.Ignore.
+	// ignore are the parsed rules of Options.Dependents.Ignore.
 	ignore []normalise.IgnoreRule
 
 	gvk        schema.GroupVersionKind
@@ -60,7 +60,7 @@ type Reconciler[T Component] struct {
 // of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	r := &Reconciler[T]{
-		name: name, generator: g, options: o.withDefaults(), memories: &reconcile.Memories{}, sources: &sources.Set{},
+		name: name, generator: g, options: o.WithDefaults(), memories: &reconcile.Memories{}, sources: &sources.Set{},
 	}
 	r.forgetters.OfComponent(r.memories.Forget)
 	r.forgetters.OfComponent(r.sources.Forget)

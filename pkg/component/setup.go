@@ -42,9 +42,9 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a function that may add watches and options to the builder of the
-// controller. The builder already has the components, the reconciler's own sources, Options.Watches and the controller
-// options. WithOptions replaces the controller options; the number of workers must be that of
-// Options.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the events of
+// controller. The builder already has the components, the reconciler's own sources, Options.Watching.Watches and the
+// controller options. WithOptions replaces the controller options; the number of workers must be that of
+// Options.Limits.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the events of
 // components: a filter that drops changes of the spec, of the deletion timestamp or of finalizers makes passes late.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	mgr ctrl.Manager, extend func(*builder.Builder) *builder.Builder,
@@ -52,7 +52,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	if errs := validation.IsDNS1123Subdomain(r.name); len(errs) > 0 {
 		return fmt.Errorf("reconciler name %q: %s", r.name, strings.Join(errs, "; "))
 	}
-	if _, err := incidentals(r.options.Incidental); err != nil {
+	if _, err := incidentals(r.options.Dependents.Incidental); err != nil {
 		return err
 	}
 	if _, err := r.options.view(r.name); err != nil {
@@ -68,8 +68,8 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	if err := r.options.checkNames(r.name); err != nil {
 		return err
 	}
-	if err := r.options.WatchScope.Check(r.options.WatchNamespaces); err != nil {
-		return fmt.Errorf("Options.WatchScope and WatchNamespaces: %w", err)
+	if err := r.options.Watching.Scope.Check(r.options.Watching.Namespaces); err != nil {
+		return fmt.Errorf("Options.Watching: %w", err)
 	}
 	prototype, err := newObject[T]()
 	if err != nil {
@@ -122,11 +122,11 @@ func (r *Reconciler[T]) buildController(
 		go r.newCollector(p, collected).Run(ctx)
 		guards := applier.GuardCollector{
 			Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
-			SkipSearch: r.options.WatchScope == WatchScopeNamespaces,
+			SkipSearch: r.options.Watching.Scope == WatchScopeNamespaces,
 		}
 		go guards.Run(ctx)
 		r.local.Store(p.local)
-		go r.options.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
+		go r.options.Limits.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
 		r.sources.Start(ctx, r.sourceHost(p))
 		context.AfterFunc(ctx, r.options.monitor(r.name).ExportSources(r.sources))
 		r.triggers.start(
@@ -143,17 +143,17 @@ func (r *Reconciler[T]) buildController(
 		For(prototype, builder.WithPredicates(r.relevant())).
 		WatchesRawSource(source.TypedFunc[reconcile.Request](start)).
 		WithOptions(controller.Options{
-			MaxConcurrentReconciles: r.options.MaxConcurrentReconciles,
+			MaxConcurrentReconciles: r.options.Limits.MaxConcurrentReconciles,
 			SkipNameValidation:      &r.options.SkipNameValidation,
 		})
-	for _, w := range r.options.Watches {
+	for _, w := range r.options.Watching.Watches {
 		switch {
 		case w.Source != nil && w.Object == nil:
 			b = b.WatchesRawSource(w.Source)
 		case w.Object != nil && w.Source == nil && w.Map != nil:
 			b = b.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Map), builder.WithPredicates(w.Predicates...))
 		default:
-			return errors.New("Options.Watches: each entry needs either Source, or Object and Map")
+			return errors.New("Options.Watching.Watches: each entry needs either Source, or Object and Map")
 		}
 	}
 	if b = extend(b); b == nil {
@@ -178,8 +178,8 @@ func waitForCalls(started <-chan *enginereconcile.Externals) manager.Runnable {
 // newCollector returns the garbage collector of Secrets that hold records of components.
 func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *records.Collector {
 	namespaces := []string{""}
-	if r.options.WatchScope == WatchScopeNamespaces {
-		namespaces = r.options.WatchNamespaces
+	if r.options.Watching.Scope == WatchScopeNamespaces {
+		namespaces = r.options.Watching.Namespaces
 	}
 	return &records.Collector{
 		Store: p.secrets, Namespaces: namespaces, Started: p.local.Started,
@@ -188,12 +188,12 @@ func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *re
 }
 
 // relevant returns a predicate that selects the updates of a component that need a pass; see needsPass. With
-// Options.WatchStatus it also selects changes of the author's part of the status by others. The event of a write by
+// Options.Watching.Status it also selects changes of the author's part of the status by others. The event of a write by
 // Reconciler.Update is not selected, because the write has started the pass. If a component has fewer dependents than
 // before, the components that exceeded the quota of its namespace are tried again.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		reported := r.options.WatchStatus && r.components.IsReported(e.ObjectOld, e.ObjectNew)
+		reported := r.options.Watching.Status && r.components.IsReported(e.ObjectOld, e.ObjectNew)
 		r.components.DropWrite(e.ObjectNew)
 		if countOf(e.ObjectNew) < countOf(e.ObjectOld) {
 			r.quotas.Retry(e.ObjectNew.GetNamespace())
@@ -205,7 +205,7 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 // needsPass reports whether a change of a component needs a pass: the changes that components.NeedsPass reports, a
 // changed annotation metav1alpha1.AnnotationReconcileRequested or metav1alpha1.AnnotationAcceptUnknown, and a status
 // that names inventory Secrets which this process did not write, or whose record another client wrote. With
-// Options.WatchMetadata, all other changes of the metadata also need a pass.
+// Options.Watching.Metadata, all other changes of the metadata also need a pass.
 func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
 	requested, accepted := r.name+"/"+metav1alpha1.AnnotationReconcileRequested, r.name+"/"+metav1alpha1.AnnotationAcceptUnknown
 	resolved := r.name + "/" + metav1alpha1.AnnotationResolveExternal
@@ -215,7 +215,7 @@ func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
 		before.GetAnnotations()[requested] != after.GetAnnotations()[requested] ||
 		before.GetAnnotations()[accepted] != after.GetAnnotations()[accepted] ||
 		before.GetAnnotations()[resolved] != after.GetAnnotations()[resolved] ||
-		r.options.WatchMetadata && !sameMetadata(before, after)
+		r.options.Watching.Metadata && !sameMetadata(before, after)
 }
 
 // countOf returns the number of recorded dependents of a component.

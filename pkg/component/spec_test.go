@@ -50,7 +50,7 @@ func (c *crate) DeepCopyObject() runtime.Object  { return new(*c) }
 func (*crate) ResyncInterval() time.Duration { return time.Hour }
 
 func TestOptionalInterfacesAreAskedOfTheComponentAndThenOfItsSpec(t *testing.T) {
-	a := author[*crate]{options: Options{Timeout: time.Minute}}
+	a := author[*crate]{options: Options{Intervals: Intervals{Timeout: time.Minute}}}
 	c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: "docks", Name: "tea"}}
 	if in := a.Intervals(c); in.Timeout != time.Minute || in.Resync != time.Hour {
 		t.Errorf("the options apply where the spec sets nothing, and the component takes precedence: %+v", in)
@@ -108,7 +108,7 @@ func (f *freight) GetSpec() any                           { return &f.Spec }
 func (f *freight) DeepCopyObject() runtime.Object         { return new(*f) }
 
 func TestEachPartOfASpecDeclaresWhatItSays(t *testing.T) {
-	a := author[*freight]{reconciler: "example.com", options: Options{RetryInterval: time.Minute}}
+	a := author[*freight]{reconciler: "example.com", options: Options{Intervals: Intervals{Retry: time.Minute}}}
 	f := &freight{}
 	if d := a.Declare(f); !reflect.DeepEqual(d, reconcile.Declared{}) || a.Intervals(f).Retry != time.Minute {
 		t.Errorf("an empty spec declares %+v", d)

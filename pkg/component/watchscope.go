@@ -18,7 +18,7 @@ const (
 	WatchScopeCluster WatchScope = "cluster"
 	// WatchScopeNamespaces uses the identity of the operator for all watches. Each type of dependents is watched only
 	// in namespaces that have dependents of this type. Components are watched in the namespaces of
-	// Options.WatchNamespaces; see Options.Cache.
+	// Options.Watching.Namespaces; see Options.Cache.
 	WatchScopeNamespaces WatchScope = "namespaces"
 	// WatchScopeIdentity uses the component's identity to watch the dependents of a component, and other objects that
 	// only this component needs. Each type is watched only in namespaces that have dependents of this type. The checks

@@ -48,7 +48,7 @@ func (r *Reconciler[T]) newStores(c client.Client, reader client.Reader) stores 
 	options := components.Options{
 		Name: r.name, Finalizers: r.options.finalizers(r.name), FieldOwners: r.options.fieldOwners(r.name), GVK: r.gvk,
 		New:    func() (components.Object, error) { return newObject[T]() },
-		Client: c, Reader: reader, Idle: r.options.IdleInventory.kept(),
+		Client: c, Reader: reader, Idle: r.options.Limits.IdleInventory.kept(),
 		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
 		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: r.forgetters.ForgetOwner,
 	}
@@ -88,25 +88,25 @@ func (r *Reconciler[T]) build(
 	r.forgetters.OfOwner(made.Forget)
 	store, owners := s.store, s.owners
 	secrets := records.NewStore(records.Options{
-		Reconciler: r.name, Namespace: r.options.RecordNamespace,
+		Reconciler: r.name, Namespace: r.options.Names.RecordNamespace,
 		Dynamic: local.Own().Dynamic, Metadata: local.Own().Metadata,
 		NamespaceGoes: local.Own().Executor.NamespaceGoes, VerifyCluster: owners.VerifyCluster, Clock: now,
 	})
 	// Each pass and each fetch that runs at the same time has an allowance.
-	memory := budget.New(r.options.MemoryBudget, r.options.MaxConcurrentReconciles+input.MaxFetches)
+	memory := budget.New(r.options.Limits.MemoryBudget, r.options.Limits.MaxConcurrentReconciles+input.MaxFetches)
 	var fetches *input.Fetches
 	if fetcher != nil {
 		fetches = input.NewFetches(ctx, fetcher, now, memory)
 	}
 	passMetrics := telemetry.NewPassMetrics(
-		r.name, tracing.New(r.options.TracerProvider, r.name), !r.options.SkipComponentMetrics)
+		r.name, tracing.New(r.options.Telemetry.TracerProvider, r.name), !r.options.Telemetry.SkipComponentMetrics)
 	r.forgetters.OfComponent(passMetrics.Forget)
 	references := observe.NewReferences(ctx, local.Own().Metadata, r.name)
 	r.forgetters.OfComponent(func(name types.NamespacedName) { references.Release(name.String()) })
 	renderer := rendering.New(rendering.Options{
 		Reconciler: r.name, Generator: r.generator, Scheme: scheme, Fetches: fetches, Records: secrets, Clock: now,
-		CacheBytes: r.options.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck, Wake: r.triggers.wake,
-		Adoption:   r.options.Policies.Adoption,
+		CacheBytes: r.options.Limits.RenderedBytes, SkipDeterminismCheck: r.options.SkipDeterminismCheck,
+		Wake: r.triggers.wake, Adoption: r.options.Dependents.Policies.Adoption,
 		Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
 	})
 	r.forgetters.OfComponent(renderer.ForgetSource)
@@ -126,10 +126,11 @@ func (r *Reconciler[T]) build(
 			Type: r.gvk.GroupKind(), ReferencesOf: referencesIn(store),
 		},
 		inventories: inventory.NewStore(inventory.Options{
-			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.StatusInventory,
+			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.Limits.StatusInventory,
 			Components: store, Owners: owners, Records: secrets, Memories: r.memories.Inventories(),
 		}),
-		metrics: passMetrics, budget: memory, turns: remoteTurns(r.options.MaxConcurrentReconciles, r.triggers.wake),
+		metrics: passMetrics, budget: memory,
+		turns: remoteTurns(r.options.Limits.MaxConcurrentReconciles, r.triggers.wake),
 	}, nil
 }
 
@@ -186,10 +187,10 @@ func (r *Reconciler[T]) newPorts(ctx context.Context, p parts, userAgent string)
 
 // newRunner returns the Runner that makes passes with the given ports.
 func (r *Reconciler[T]) newRunner(p parts, ports reconcile.Ports) *reconcile.Runner {
-	limit := schedule.Limit{Limiter: r.options.Limiter}
+	limit := schedule.Limit{Limiter: r.options.Intervals.Limiter}
 	r.forgetters.OfComponent(limit.Forget)
 	var tellDependent func(components.Object, status.DependentEvent)
-	if r.options.DependentEvents {
+	if r.options.Telemetry.DependentEvents {
 		tellDependent = r.tellDependent
 	}
 	return &reconcile.Runner{
@@ -198,7 +199,7 @@ func (r *Reconciler[T]) newRunner(p parts, ports reconcile.Ports) *reconcile.Run
 			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake,
 		},
 		Turns: p.turns, Budget: p.budget, Sources: p.rendering, Memories: r.memories, Kind: r.gvk.Kind,
-		MinInterval: r.options.MinInterval, Limiter: limit, TellDependent: tellDependent, Forgetters: &r.forgetters,
+		MinInterval: r.options.Intervals.Min, Limiter: limit, TellDependent: tellDependent, Forgetters: &r.forgetters,
 	}
 }
 
@@ -249,13 +250,13 @@ func remoteTurns(workers int, wake func(types.NamespacedName)) *target.Turns {
 
 // checkWatchScope returns an error if the components are cluster-scoped and the watch scope is WatchScopeNamespaces.
 func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
-	if r.options.WatchScope != WatchScopeNamespaces {
+	if r.options.Watching.Scope != WatchScopeNamespaces {
 		return nil
 	}
 	scope, err := local.Discovery.Scope(r.gvk)
 	if err == nil && scope == manifests.ScopeCluster {
-		err = fmt.Errorf("Options.WatchScope: %s is cluster-scoped, so it cannot be watched in some namespaces only; "+
-			"set WatchScope to %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
+		err = fmt.Errorf("Options.Watching.Scope: %s is cluster-scoped, so it cannot be watched in some namespaces "+
+			"only; set it to %q or %q", r.gvk.Kind, WatchScopeCluster, WatchScopeIdentity)
 	}
 	return err
 }

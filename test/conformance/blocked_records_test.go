@@ -76,7 +76,9 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 	// refused returns a component whose records in Secrets its set refuses from now on, and the name of its operator.
 	refused := func(ctx context.Context, set func(namespace string) string) (*gadget.Gadget, string) {
 		GinkgoHelper()
-		g, operator := installed(ctx, set, operatorOptions{component: component.Options{StatusInventory: -1}})
+		g, operator := installed(ctx, set, operatorOptions{
+			component: component.Options{Limits: component.Limits{StatusInventory: -1}},
+		})
 		refusesSecrets(ctx, g.Namespace)
 		return g, operator
 	}

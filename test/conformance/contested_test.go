@@ -36,7 +36,7 @@ type ring struct {
 	wakes atomic.Int64
 }
 
-func newRing(ctx context.Context, namespace, text string, policies component.Policies) *ring {
+func newRing(ctx context.Context, namespace, text string, policies metav1alpha1.Policies) *ring {
 	GinkgoHelper()
 	r := &ring{name: newOperatorName()}
 	lifetime, stop := context.WithCancel(context.Background())
@@ -44,7 +44,9 @@ func newRing(ctx context.Context, namespace, text string, policies component.Pol
 	config := rest.CopyConfig(cluster.Config())
 	config.UserAgent = userAgent(r.name)
 	var err error
-	r.engine, err = engine.New(lifetime, r.name, config, engine.Options{Policies: policies})
+	r.engine, err = engine.New(lifetime, r.name, config, engine.Options{
+		Dependents: component.Dependents{Policies: policies},
+	})
 	Expect(err).NotTo(HaveOccurred())
 	r.pass = engine.Pass{
 		Owner:    manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: namespace, Name: "one"},
@@ -194,7 +196,8 @@ var _ = Describe("Repair conflicts:", func() {
 		for name, r := range rivals() {
 			It("a repair conflict over "+name+" delays the repairs, names the conflicting manager, and ends when that manager stops", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
-				e := newRing(ctx, namespace, r.manifest, component.Policies{Update: metav1alpha1.UpdatePolicy(policy)})
+				policies := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(policy)}
+				e := newRing(ctx, namespace, r.manifest, policies)
 				mark := markAudit(ctx)
 				undo := func() { r.undo(ctx, namespace) }
 				repaired := func(result.Outcome) bool { return !r.lost(ctx, namespace) }

@@ -23,7 +23,11 @@ var _ = Describe("The update policy default:", func() {
 	} {
 		It(c.name, func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
-			runOperator(operator, operatorOptions{component: component.Options{Policies: metav1alpha1.Policies{Update: c.options}}})
+			runOperator(operator, operatorOptions{
+				component: component.Options{
+					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: c.options}},
+				},
+			})
 			text := func(value string) string {
 				return configMap("settings", value, settingOf(operator, "update-policy", "default"))
 			}

@@ -32,7 +32,9 @@ var _ = Describe("Events about dependents:", func() {
 
 	It("with the option DependentEvents, a dependent has one event for each reason and revision, and a component at most ten", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{DependentEvents: true}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Telemetry: component.Telemetry{DependentEvents: true}},
+		})
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: found, namespace: "+namespace+"}")
 		port := func(number int) string {
 			return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: %d}]}", number)
@@ -69,7 +71,9 @@ var _ = Describe("Events about dependents:", func() {
 	It("adopting 40 dependents creates ten events about dependents, and none without the option", func(ctx SpecContext) {
 		for _, enabled := range []bool{true, false} {
 			namespace, operator := newNamespace(ctx), newOperatorName()
-			stop := runOperator(operator, operatorOptions{component: component.Options{DependentEvents: enabled}})
+			stop := runOperator(operator, operatorOptions{
+				component: component.Options{Telemetry: component.Telemetry{DependentEvents: enabled}},
+			})
 			for i := range 40 {
 				Expect(k8s.Create(ctx, newConfigMap(namespace, fmt.Sprint("many-", i)))).To(Succeed())
 			}

@@ -147,7 +147,7 @@ func runEngine(name string) *engineReconciler {
 	lifetime, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
 	applier, err := engine.New(lifetime, name, config, engine.Options{
-		Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+		Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	r := &engineReconciler{

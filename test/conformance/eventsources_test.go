@@ -170,7 +170,9 @@ var _ = Describe("Event sources:", func() {
 			c := shared(ctx, namespace, "shared", "a")
 			settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Whole: kept})
 			runOperator(operator, operatorOptions{
-				generate: nothing, component: component.Options{MaxConcurrentReconciles: workers},
+				generate: nothing, component: component.Options{
+					Limits: component.Limits{MaxConcurrentReconciles: workers},
+				},
 				hooks: hookSeeing(s, settings), built: withSources(settings),
 			})
 			for i := range components {
@@ -331,7 +333,7 @@ var _ = Describe("Event sources:", func() {
 			After: func(*gadget.Gadget, string) time.Duration { return time.Hour },
 		})
 		runOperator(operator, operatorOptions{
-			generate: inputsInto, component: component.Options{MaxConcurrentReconciles: 1},
+			generate: inputsInto, component: component.Options{Limits: component.Limits{MaxConcurrentReconciles: 1}},
 			built: withSources(eventsource.AsInput(versions)),
 			hooks: gadgetHooks{PreReconcile: func(_ context.Context, g *gadget.Gadget, _ component.DependentReader) error {
 				d.note(g.Name)
@@ -415,7 +417,7 @@ var _ = Describe("Event sources:", func() {
 	It("a condition in Go sees the component and the value of an event source, and an object becomes ready when the value changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		allowed := eventsource.Inbound("allowed", eventsource.InboundOptions[*gadget.Gadget, string]{})
-		options := component.Options{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}}
+		options := component.Options{Watching: component.Watching{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}}}
 		runOperator(operator, operatorOptions{component: options, built: func(r *gadgetReconciler) {
 			withSources(allowed)(r)
 			r.WithCondition("allowed", func(g *gadget.Gadget, self *unstructured.Unstructured) (bool, string) {
@@ -446,7 +448,8 @@ var _ = Describe("Event sources:", func() {
 		By("an object that is not cached, and a condition that panics")
 		changeManifests(ctx, g, together(configMap("first", "b", readyWhen("never")),
 			"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+readyWhen("allowed")+"}}\nspec: {ports: [{port: 80}]}"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("add Service to Options.CacheFull"), ContainSubstring("go/never panicked")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
+			ContainSubstring("add Service to Options.Watching.CacheFull"), ContainSubstring("go/never panicked")))
 	})
 
 	It("sources are added and removed at run time, and their names are checked", func(ctx SpecContext) {
@@ -480,7 +483,7 @@ var _ = Describe("The reader of dependents:", func() {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			options := component.Options{}
 			if kept {
-				options.CacheFull = []schema.GroupKind{{Kind: "ConfigMap"}}
+				options.Watching.CacheFull = []schema.GroupKind{{Kind: "ConfigMap"}}
 			}
 			var older, calls atomic.Int64
 			runOperator(operator, operatorOptions{component: options, hooks: gadgetHooks{
@@ -528,7 +531,8 @@ var _ = Describe("The reader of dependents:", func() {
 			seen := &seen{}
 			runOperator(operator, operatorOptions{
 				component: component.Options{
-					CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}, Policies: component.Policies{Update: policy},
+					Watching:   component.Watching{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}},
+					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
 				},
 				transport: held.wrap,
 				hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
@@ -561,7 +565,7 @@ var _ = Describe("Idle components:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		runOperator(operator, operatorOptions{component: component.Options{
-			IdleInventory: component.NewIdleInventory(2 * time.Second),
+			Limits: component.Limits{IdleInventory: component.NewIdleInventory(2 * time.Second)},
 		}, built: func(r *gadgetReconciler) { reconciler = r }})
 		g := newGadget(ctx, namespace, "app", configMaps("c", 20, "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -590,7 +594,7 @@ var _ = Describe("Idle components:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		options := spilling
-		options.IdleInventory = component.NewIdleInventory(2 * time.Second)
+		options.Limits.IdleInventory = component.NewIdleInventory(2 * time.Second)
 		runOperator(operator, operatorOptions{component: options, built: func(r *gadgetReconciler) { reconciler = r }})
 		g := newGadget(ctx, namespace, "app", configMaps("c", 30, "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -620,7 +624,9 @@ var _ = Describe("Idle components:", func() {
 		var components cache.Cache
 		start := func() (stop func()) {
 			return runOperator(operator, operatorOptions{
-				component: component.Options{IdleInventory: component.NewIdleInventory(time.Hour)},
+				component: component.Options{
+					Limits: component.Limits{IdleInventory: component.NewIdleInventory(time.Hour)},
+				},
 				newCache: func(config *rest.Config, o cache.Options) (created cache.Cache, err error) {
 					components, err = cache.New(config, o)
 					return components, err

@@ -95,7 +95,8 @@ var _ = Describe("Many externals:", slow, func() {
 		things := componenttest.Things{Cloud: cloud}
 		operator, idle, namespace := newOperatorName(), newOperatorName(), newNamespace(ctx)
 		for _, name := range []string{operator, idle} {
-			runOperator(name, operatorOptions{component: component.Options{MaxConcurrentReconciles: 1, Externals: []external.Driver{
+			one := component.Limits{MaxConcurrentReconciles: 1}
+			runOperator(name, operatorOptions{component: component.Options{Limits: one, Externals: []external.Driver{
 				external.Of("Thing", things, limits), external.Of("ListedThing", componenttest.ListedThings{Things: things}, limits),
 			}}})
 		}

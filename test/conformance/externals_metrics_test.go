@@ -25,8 +25,8 @@ var _ = Describe("The metrics and traces of externals:", func() {
 		})
 		recorder := tracetest.NewSpanRecorder()
 		runOperator(operator, operatorOptions{component: component.Options{
-			Externals:      []external.Driver{external.Of("Thing", componenttest.Things{Cloud: cloud}, quick)},
-			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder)),
+			Externals: []external.Driver{external.Of("Thing", componenttest.Things{Cloud: cloud}, quick)},
+			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))},
 		}})
 		g := newGadget(ctx, newNamespace(ctx), "app", thing("Thing", "one", "a"), servedBy(operator))
 		expectCondition(ctx, g, "Stalled", HavePrefix("True CreateUncertain"))

@@ -195,7 +195,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 	// runWorker runs an operator that makes one pass at a time.
 	runWorker := func(kind external.Driver) {
 		runOperator(operator, operatorOptions{component: component.Options{
-			Externals: []external.Driver{kind}, MaxConcurrentReconciles: 1,
+			Externals: []external.Driver{kind}, Limits: component.Limits{MaxConcurrentReconciles: 1},
 		}})
 	}
 	set := func(name, value string) string { return fmt.Sprintf("%s/%s: %q", operator, name, value) }

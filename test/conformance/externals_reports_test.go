@@ -39,7 +39,7 @@ var _ = Describe("Reports about externals:", func() {
 		cloud, operator, namespace := componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 		cloud.Put(componenttest.Thing{ID: "one", Value: "a"})
 		runOperator(operator, operatorOptions{component: component.Options{
-			Externals: cloudKinds(cloud), DependentEvents: dependentEvents,
+			Externals: cloudKinds(cloud), Telemetry: component.Telemetry{DependentEvents: dependentEvents},
 		}})
 		told := func() []string {
 			all, _ := eventsOf(ctx, operator)

@@ -132,8 +132,12 @@ var _ = Describe("Credentials of externals", func() {
 		short.Poll, short.Settle = 100*time.Millisecond, 50*time.Millisecond
 		spans := spanTexts{tracetest.NewSpanRecorder()}
 		options := component.Options{
-			Externals:      []external.Driver{external.Of("NamedThing", leaky{componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, mode}, short)},
-			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans.SpanRecorder)),
+			Externals: []external.Driver{
+				external.Of("NamedThing", leaky{componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, mode}, short),
+			},
+			Telemetry: component.Telemetry{
+				TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans.SpanRecorder)),
+			},
 		}
 		runOperator(operator, operatorOptions{component: options})
 		credentials := &corev1.Secret{StringData: map[string]string{"password": marker}}

@@ -58,7 +58,10 @@ var _ = Describe("The limit of concurrent writes:", func() {
 	It("components share the limit of concurrent writes fairly: a small component is applied as soon as a large one has released one slot", func(ctx SpecContext) {
 		large, small, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		held := newToll(large)
-		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{Writers: writers}},
+			transport: held.wrap,
+		})
 		newGadget(ctx, large, "app", configMaps("cm", 100, "a"), servedBy(operator))
 		held.await(ctx, writers)
 		g := newGadget(ctx, small, "app", configMaps("cm", 20, "a"), servedBy(operator))
@@ -71,7 +74,10 @@ var _ = Describe("The limit of concurrent writes:", func() {
 	It("a component can use all slots of the limit of concurrent writes if no other component writes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		held := newToll(namespace)
-		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{Writers: writers}},
+			transport: held.wrap,
+		})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 10, "a"), servedBy(operator))
 		held.await(ctx, writers)
 		Consistently(ctx, held.arrived).ShouldNot(Receive())

@@ -17,8 +17,11 @@ var _ = Describe("Another field owner and finalizer:", func() {
 	const owner, finalizer = "shop-writer", "example.com/shop"
 	options := func(policy metav1alpha1.UpdatePolicy) component.Options {
 		return component.Options{
-			Policies: component.Policies{Update: policy}, FieldOwner: owner, Finalizer: finalizer,
-			FormerFieldOwners: []string{"oldest-writer"}, FormerFinalizers: []string{"example.com/oldest"},
+			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
+			Names: component.Names{
+				FieldOwner: owner, Finalizer: finalizer,
+				FormerFieldOwners: []string{"oldest-writer"}, FormerFinalizers: []string{"example.com/oldest"},
+			},
 		}
 	}
 	settings := func(name, data string) string {
@@ -46,7 +49,11 @@ var _ = Describe("Another field owner and finalizer:", func() {
 	} {
 		It(fmt.Sprintf("with the update policy %s, fields of a former field owner are taken over at the next write, and no field is lost or doubled", policy), func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
-			stop := runOperator(operator, operatorOptions{component: component.Options{Policies: component.Policies{Update: policy}}})
+			stop := runOperator(operator, operatorOptions{
+				component: component.Options{
+					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
+				},
+			})
 			orphan := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orphan, annotations: {" + operator + "/delete-policy: orphan}}\ndata: {value: a}"
 			g := newGadget(ctx, namespace, "app", together(
 				settings("changed", "{value: a, dropped: a}"), settings("drifted", "{value: a}"), settings("same", "{value: a}"), orphan,
@@ -125,11 +132,14 @@ var _ = Describe("Another field owner and finalizer:", func() {
 	It("names that Kubernetes does not accept are refused, all at once", func() {
 		mgr := newManager(newOperatorName(), operatorOptions{})
 		r := component.NewReconciler[*crate](newOperatorName(), nil, component.Options{
-			FieldOwner: "a\nb", FormerFieldOwners: []string{""}, Finalizer: "finalizer", FormerFinalizers: []string{"example.com/a b"},
+			Names: component.Names{
+				FieldOwner: "a\nb", FormerFieldOwners: []string{""},
+				Finalizer: "finalizer", FormerFinalizers: []string{"example.com/a b"},
+			},
 		})
 		err := r.SetupWithManager(mgr)
 		Expect(err).To(MatchError(And(
-			ContainSubstring("Options.FieldOwner"), ContainSubstring("FormerFieldOwners has an empty name"),
+			ContainSubstring("Options.Names.FieldOwner"), ContainSubstring("FormerFieldOwners has an empty name"),
 			ContainSubstring(`finalizer "finalizer"`), ContainSubstring(`finalizer "example.com/a b"`))))
 	})
 })

@@ -236,7 +236,9 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var seen atomic.Pointer[unstructured.Unstructured]
 		runOperator(operator, operatorOptions{
-			component: component.Options{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}},
+			component: component.Options{
+				Watching: component.Watching{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}},
+			},
 			hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
 				obj, err := dependents.Get(ctx, settings(g.Namespace))
 				if err != nil {

@@ -79,7 +79,7 @@ var _ = Describe("Many idle components:", Serial, func() {
 
 		By("measuring with the option, at the start and after the idle time")
 		base = liveHeap()
-		stop = start(component.Options{IdleInventory: component.NewIdleInventory(idle)})
+		stop = start(component.Options{Limits: component.Limits{IdleInventory: component.NewIdleInventory(idle)}})
 		atStart, last := liveHeap()-base, 0.0
 		Expect(atStart).To(BeNumerically("<", 1.2*without))
 		began := time.Now()

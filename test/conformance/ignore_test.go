@@ -170,7 +170,9 @@ var _ = Describe("Ignored fields:", func() {
 			bySpec := []metav1alpha1.IgnoreRule{{
 				Target: &metav1alpha1.ObjectTarget{Kind: "Deployment"}, Paths: []string{"spec.revisionHistoryLimit"},
 			}}
-			stop := runOperator(operator, operatorOptions{component: component.Options{Ignore: rules}})
+			stop := runOperator(operator, operatorOptions{
+				component: component.Options{Dependents: component.Dependents{Ignore: rules}},
+			})
 			text := together(manifest(), configMap("settings", "a"))
 			g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Ignore = bySpec })
 			expectReady(ctx, g)
@@ -182,7 +184,9 @@ var _ = Describe("Ignored fields:", func() {
 			settle(ctx, operator)
 			Expect(replicas(ctx)).To(BeEquivalentTo(3))
 
-			forecast, err := previewWith(operator, component.Options{Ignore: rules}).Apply(ctx, current(ctx, g))
+			forecast, err := previewWith(operator, component.Options{
+				Dependents: component.Dependents{Ignore: rules},
+			}).Apply(ctx, current(ctx, g))
 			Expect(err).NotTo(HaveOccurred())
 			Expect(forecast.Steps).To(BeEmpty())
 			key := manifests.Key{Group: "apps", Kind: "Deployment", Namespace: namespace, Name: "web"}

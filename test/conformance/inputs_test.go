@@ -341,10 +341,11 @@ var _ = Describe("Inputs of a component:", func() {
 		named := func(name string) predicate.Predicate {
 			return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetNamespace() == namespace && o.GetName() == name })
 		}
-		runOperator(operator, operatorOptions{component: component.Options{Watches: []component.Watch{
+		watching := component.Watching{Watches: []component.Watch{
 			{Object: &corev1.ServiceAccount{}, Map: toApp, Predicates: []predicate.Predicate{named("watched")}},
 			{Source: source.Channel(requests, handler.EnqueueRequestsFromMapFunc(toApp))},
-		}}})
+		}}
+		runOperator(operator, operatorOptions{component: component.Options{Watching: watching}})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settleAlone(ctx, operator)

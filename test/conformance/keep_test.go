@@ -61,8 +61,8 @@ var _ = Describe("Namespaces as dependents:", func() {
 
 	It("objects that controllers create in every namespace do not block the deletion of a namespace, if the operator knows these objects or its configuration names them", func(ctx SpecContext) {
 		operator := newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{Incidental: []component.Incidental{
-			{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}},
+		runOperator(operator, operatorOptions{component: component.Options{Dependents: component.Dependents{
+			Incidental: []component.Incidental{{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}}},
 		}}})
 		g := newGadget(ctx, home, "app", namespaceManifest(inner), retrySoon, servedBy(operator))
 		expectReady(ctx, g)

@@ -33,7 +33,10 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			operator, tenant = newOperatorName(), newNamespace(ctx)
 			account = serviceAccountUser(tenant, "deployer")
 			permit(ctx, "", operator, operator, documented("fairlead-operator-tenants")...)
-			options = operatorOptions{user: newUser(ctx, operator), component: component.Options{WatchScope: component.WatchScopeIdentity}}
+			options = operatorOptions{
+				user:      newUser(ctx, operator),
+				component: component.Options{Watching: component.Watching{Scope: component.WatchScopeIdentity}},
+			}
 		})
 		lose := func(ctx context.Context, text string) *gadget.Gadget {
 			GinkgoHelper()
@@ -108,8 +111,10 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 	It("a lost inventory blocks neither a deletion with the component's namespace nor the deletion of dependents that are found, and the condition names the listed namespaces", func(ctx SpecContext) {
 		operator, here, there := newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		options := operatorOptions{
-			user:      newUser(ctx, operator),
-			component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{here, there}},
+			user: newUser(ctx, operator),
+			component: component.Options{
+				Watching: component.Watching{Scope: component.WatchScopeNamespaces, Namespaces: []string{here, there}},
+			},
 		}
 		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
 		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })

@@ -25,7 +25,7 @@ var _ = Describe("Matchers:", func() {
 	run := func(match component.Matcher) (operator string, stop func()) {
 		operator = newOperatorName()
 		stop = runOperator(operator, operatorOptions{component: component.Options{
-			Matchers: map[schema.GroupKind]component.Matcher{configMaps: match},
+			Dependents: component.Dependents{Matchers: map[schema.GroupKind]component.Matcher{configMaps: match}},
 		}})
 		return operator, stop
 	}
@@ -62,7 +62,7 @@ var _ = Describe("Matchers:", func() {
 			stop()
 			mark = markAudit(ctx)
 			runOperator(operator, operatorOptions{component: component.Options{
-				Matchers: map[schema.GroupKind]component.Matcher{configMaps: lazily},
+				Dependents: component.Dependents{Matchers: map[schema.GroupKind]component.Matcher{configMaps: lazily}},
 			}})
 			settle(ctx, operator)
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty())
@@ -104,7 +104,7 @@ var _ = Describe("Matchers:", func() {
 		stop()
 		mark, before := markAudit(ctx), passes(operator)
 		stop = runOperator(operator, operatorOptions{component: component.Options{
-			Matchers: map[schema.GroupKind]component.Matcher{configMaps: accepting},
+			Dependents: component.Dependents{Matchers: map[schema.GroupKind]component.Matcher{configMaps: accepting}},
 		}})
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
@@ -166,9 +166,9 @@ var _ = Describe("Matchers:", func() {
 		operator := newOperatorName()
 		var reconciler *component.Reconciler[*gadget.Gadget]
 		runOperator(operator, operatorOptions{
-			component: component.Options{Matchers: map[schema.GroupKind]component.Matcher{
+			component: component.Options{Dependents: component.Dependents{Matchers: map[schema.GroupKind]component.Matcher{
 				configMaps: func(component.Match) component.Verdict { return component.Verdict{Differs: "always"} },
-			}},
+			}}},
 			built: func(r *component.Reconciler[*gadget.Gadget]) { reconciler = r },
 		})
 		namespace := newNamespace(ctx)

@@ -136,7 +136,9 @@ var _ = Describe("The metrics of an operator:", func() {
 	})
 
 	It("the metrics have no series for single components if an option of the operator disables these series", func(ctx SpecContext) {
-		runOperator(operator, operatorOptions{component: component.Options{SkipComponentMetrics: true}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Telemetry: component.Telemetry{SkipComponentMetrics: true}},
+		})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator)))
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue("components{state=Ready}", 1.0))
 		Expect(seriesOf(operator, "component_state")).To(BeEmpty())

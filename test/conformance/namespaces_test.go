@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/test/gadget"
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
@@ -94,7 +93,8 @@ var _ = Describe("Missing namespaces:", func() {
 	})
 
 	It("the creation of a missing namespace starts a pass", func(ctx SpecContext) {
-		e := newRing(ctx, home, within(inner, configMap("settings", "a")), component.Policies{MissingNamespaces: metav1alpha1.MissingNamespacesRefuse})
+		refused := metav1alpha1.Policies{MissingNamespaces: metav1alpha1.MissingNamespacesRefuse}
+		e := newRing(ctx, home, within(inner, configMap("settings", "a")), refused)
 		Expect(e.run(ctx).Applied).To(BeFalse())
 		before := e.wakes.Load()
 		create(ctx, namespaceManifest(inner))
@@ -105,7 +105,7 @@ var _ = Describe("Missing namespaces:", func() {
 	It("a policy of the component about missing namespaces takes precedence over the policy of the reconciler", func(ctx SpecContext) {
 		operator := newOperatorName()
 		o := operatorOptions{}
-		o.component.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse
+		o.component.Dependents.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse
 		runOperator(operator, o)
 		g := newGadget(ctx, home, "app", within(inner, configMap("settings", "a")), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "namespace "+inner+" does not exist")

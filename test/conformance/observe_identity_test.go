@@ -32,7 +32,8 @@ func newTenancy(ctx context.Context) *tenancy {
 	t.account = serviceAccountUser(t.namespace, "deployer")
 	permit(ctx, "", t.operator, t.operator, documented("fairlead-operator-tenants")...)
 	t.options = operatorOptions{
-		user: newUser(ctx, t.operator), component: component.Options{WatchScope: component.WatchScopeIdentity}, transport: t.cutter.wrap,
+		user: newUser(ctx, t.operator), transport: t.cutter.wrap,
+		component: component.Options{Watching: component.Watching{Scope: component.WatchScopeIdentity}},
 	}
 	return t
 }

@@ -87,7 +87,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		permit(ctx, t.here, "serve", t.operator, slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "'' ") })...)
 		permit(ctx, t.here, "records", t.operator, "'' | secrets | get, create, patch, delete")
 		o := t.options()
-		o.component.StatusInventory = -1
+		o.component.Limits.StatusInventory = -1
 		stop := runOperator(t.operator, o)
 		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator), retrySoon)
 		expectReady(ctx, g)

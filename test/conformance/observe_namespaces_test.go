@@ -49,7 +49,12 @@ func (t *twoNamespaces) admit(ctx context.Context, namespaces ...string) {
 }
 
 func (t *twoNamespaces) options() operatorOptions {
-	return operatorOptions{user: t.user, component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{t.here, t.there}}}
+	return operatorOptions{
+		user: t.user,
+		component: component.Options{
+			Watching: component.Watching{Scope: component.WatchScopeNamespaces, Namespaces: []string{t.here, t.there}},
+		},
+	}
 }
 
 // requests returns the operator's requests since mark.

@@ -120,7 +120,9 @@ var _ = Describe("Dependents with several orders:", func() {
 	})
 
 	It("an object with two orders is applied at both orders if the inventory is stored in Secrets", func(ctx SpecContext) {
-		operator, g, _ := start(ctx, operatorOptions{component: component.Options{StatusInventory: 1}}, purged)
+		operator, g, _ := start(ctx, operatorOptions{
+			component: component.Options{Limits: component.Limits{StatusInventory: 1}},
+		}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "delete jobs/twice", "create configmaps/between", "create jobs/twice", "delete jobs/twice",

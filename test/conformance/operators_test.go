@@ -100,8 +100,8 @@ func newManager(name string, o operatorOptions) ctrl.Manager {
 	if o.generate == nil {
 		o.generate = gadget.Generate
 	}
-	if o.component.Policies.Update == "" {
-		o.component.Policies.Update = metav1alpha1.UpdateSSAOverride
+	if o.component.Dependents.Policies.Update == "" {
+		o.component.Dependents.Policies.Update = metav1alpha1.UpdateSSAOverride
 	}
 	o.component.SkipNameValidation = true
 	scheme, err := gadget.Scheme()

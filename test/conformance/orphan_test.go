@@ -179,7 +179,7 @@ var _ = Describe("Delete policies:", func() {
 	It("the delete policy of the reconciler applies if neither the manifest nor the component sets one", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		o := operatorOptions{}
-		o.component.Policies.Delete = metav1alpha1.DeleteOrphanOnDelete
+		o.component.Dependents.Policies.Delete = metav1alpha1.DeleteOrphanOnDelete
 		runOperator(operator, o)
 		silent := newGadget(ctx, namespace, "silent", configMap("silent", "a"), servedBy(operator))
 		outspoken := newGadget(ctx, namespace, "outspoken", configMap("outspoken", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteDelete))

@@ -27,7 +27,7 @@ func previewOf(operator string) preview.Preview[*gadget.Gadget] {
 // previewWith returns a preview with other options. The default update policy is that of runOperator.
 func previewWith(operator string, o component.Options) preview.Preview[*gadget.Gadget] {
 	GinkgoHelper()
-	o.Policies.Update = metav1alpha1.UpdateSSAOverride
+	o.Dependents.Policies.Update = metav1alpha1.UpdateSSAOverride
 	scheme, err := gadget.Scheme()
 	Expect(err).NotTo(HaveOccurred())
 	config := cluster.Config()

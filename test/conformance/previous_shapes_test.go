@@ -415,7 +415,9 @@ var _ = Describe("Components of each shape that the previous version of the oper
 			return map[client.ObjectKey]string{}, nil
 		})
 		return operatorOptions{
-			component: component.Options{FieldOwner: "takeover-writer", Finalizer: "example.com/takeover"}, built: withSources(polled),
+			component: component.Options{
+				Names: component.Names{FieldOwner: "takeover-writer", Finalizer: "example.com/takeover"},
+			}, built: withSources(polled),
 		}
 	}
 	for _, shape := range []string{"plain", "lookups", "hooks"} {

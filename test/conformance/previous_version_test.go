@@ -191,7 +191,7 @@ func (versionedChart) Version() string { return "1.0.0" }
 var _ = Describe("Components that the previous version of the operator reconciled:", func() {
 	It("a component of the operator's previous version is taken over without a write to a dependent or a record, and is deleted with its recorded deletion phases", func(ctx SpecContext) {
 		const operator = "takeover.test.fairlead.io"
-		options := component.Options{StatusInventory: 1800}
+		options := component.Options{Limits: component.Limits{StatusInventory: 1800}}
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
 		g := restorePreviousVersion(ctx, operator)
 		login := content(ctx, "Secret", g.Namespace, "login")

@@ -85,11 +85,14 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 	It("the author's conditions and analyzers decide", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{
-			Conditions: map[string]component.Condition{"sized": sizeIs},
-			Analyzers: map[schema.GroupKind]component.Analyzer{
-				{Group: group, Kind: "Widget"}: func(live *unstructured.Unstructured) (result.NodeState, string) {
-					phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
-					return map[string]result.NodeState{"": result.NodeInProgress, "Broken": result.NodeFailed}[phase], "its phase is '" + phase + "'"
+			Dependents: component.Dependents{
+				Conditions: map[string]component.Condition{"sized": sizeIs},
+				Analyzers: map[schema.GroupKind]component.Analyzer{
+					{Group: group, Kind: "Widget"}: func(live *unstructured.Unstructured) (result.NodeState, string) {
+						phase, _, _ := unstructured.NestedString(live.Object, "status", "phase")
+						states := map[string]result.NodeState{"": result.NodeInProgress, "Broken": result.NodeFailed}
+						return states[phase], "its phase is '" + phase + "'"
+					},
 				},
 			},
 		}})
@@ -102,7 +105,11 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 
 	It("a condition in Go decides after the rules of the type", func(ctx SpecContext) {
 		operator := newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{Conditions: map[string]component.Condition{"sized": sizeIs}}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{
+				Dependents: component.Dependents{Conditions: map[string]component.Condition{"sized": sizeIs}},
+			},
+		})
 		g := newGadget(ctx, newNamespace(ctx), "app", conditional(operator, "go/sized"), servedBy(operator))
 		expectWaiting(ctx, g, "ready-when: go/sized: its size is 0")
 		reports(ctx, g, `{"size":1}`)

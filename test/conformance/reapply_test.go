@@ -65,7 +65,9 @@ var _ = Describe("Reapply intervals:", func() {
 		operator, g := start(ctx, func(operator string) string {
 			return together(configMap("again", "a"), configMap("never", "a", settingOf(operator, "reapply-interval", "0")),
 				configMap("once", "a", settingOf(operator, "reconcile-policy", "once")))
-		}, component.Options{Policies: component.Policies{Reapply: 100 * time.Millisecond}})
+		}, component.Options{
+			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Reapply: 100 * time.Millisecond}},
+		})
 		mark := markAudit(ctx)
 		Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 1))
 		Expect(patches(ctx, mark, operator, g.Namespace, "never")()).To(BeZero())

@@ -244,7 +244,11 @@ var _ = Describe("Reconcile policies:", func() {
 			return together(configMap("once", value), configMap("plain", value, settingOf(operator, "reconcile-policy", "on-object-change")))
 		}
 		operator, g := settled(ctx, func(operator string) string { return manifests(operator, "a") },
-			component.Options{Policies: component.Policies{Reconcile: metav1alpha1.ReconcileOnce}})
+			component.Options{
+				Dependents: component.Dependents{
+					Policies: metav1alpha1.Policies{Reconcile: metav1alpha1.ReconcileOnce},
+				},
+			})
 		changeManifests(ctx, g, manifests(operator, "b"))
 		expectReady(ctx, g)
 		Expect(value(ctx, g.Namespace, "once")).To(Equal("a"))

@@ -78,7 +78,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 	for name, options := range map[string]func() component.Options{
 		"": func() component.Options { return component.Options{} },
 		", with a cache without managed fields": func() component.Options {
-			return component.Options{IdleInventory: component.NewIdleInventory(0)}
+			return component.Options{Limits: component.Limits{IdleInventory: component.NewIdleInventory(0)}}
 		},
 	} {
 		It("an older status that is written back while the operator runs loses no dependent"+name, func(ctx SpecContext) {
@@ -162,7 +162,9 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 	})
 
 	It("entries for the record, the kubeconfig and the object of another component delete none of them", func(ctx SpecContext) {
-		runOperator(operator, operatorOptions{component: component.Options{StatusInventory: -1}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{StatusInventory: -1}},
+		})
 		keepOwnKubeconfig(ctx, namespace)
 		victim := newGadget(ctx, namespace, "victim", configMap("kept", "a"), inCluster("near"), servedBy(operator))
 		expectReady(ctx, victim)

@@ -173,7 +173,7 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 	})
 
 	It("an unknown critical field that another client wrote into a Secret with an inventory does not stall the component", func(ctx SpecContext) {
-		options := operatorOptions{component: component.Options{StatusInventory: -1}}
+		options := operatorOptions{component: component.Options{Limits: component.Limits{StatusInventory: -1}}}
 		stop := runOperator(operator, options)
 		g := newGadget(ctx, namespace, "app", configMap("app", "a"), servedBy(operator))
 		expectReady(ctx, g)

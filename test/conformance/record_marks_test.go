@@ -50,7 +50,10 @@ var _ = Describe("Secrets with records whose marks another client edited:", func
 	BeforeEach(func() { operator = newOperatorName() })
 
 	options := func() operatorOptions {
-		return operatorOptions{generate: &chart{}, component: component.Options{StatusInventory: -1}}
+		return operatorOptions{
+			generate:  &chart{},
+			component: component.Options{Limits: component.Limits{StatusInventory: -1}},
+		}
 	}
 	manifests := func(value string) string {
 		return together(configMap("settings", value), configMap("before", "a", preDelete(operator)),

@@ -87,7 +87,9 @@ var _ = Describe("An older definition of the components:", Serial, func() {
 
 	It("without the name of Secrets with inventories, a large inventory is refused", func(ctx SpecContext) {
 		withoutStatusFields(ctx, namespace, "inventoryWrites", "inventoryRecord")
-		runOperator(operator, operatorOptions{component: component.Options{StatusInventory: -1}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{StatusInventory: -1}},
+		})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectCondition(ctx, g, "Ready", ContainSubstring("has no field status.inventoryRecord"))
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())

@@ -149,7 +149,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		for _, running := range []bool{true, false} {
 			It(fmt.Sprintf("each field and each pair, removed or replaced by an older value, leaks and touches nothing (running: %t, inventory in Secrets: %t)", running, inSecrets), func(ctx SpecContext) {
 				if inSecrets {
-					options.component = component.Options{StatusInventory: -1}
+					options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 				}
 				sets := pairs(recordFields)
 				var names []string
@@ -220,7 +220,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	}
 
 	It("content that was swapped between the Secrets of two components is not used: nothing is leaked, and no value changes", func(ctx SpecContext) {
-		options.component = component.Options{StatusInventory: -1}
+		options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 		all := start(ctx, []string{"inventory-1", "inventory-2", "phases-1", "phases-2", "rendered-1", "rendered-2"})
 		stop()
 		for i, kind := range []string{"inventory", "phases", "rendered"} {
@@ -246,7 +246,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	})
 
 	It("older Secrets with records that are created again, with an older status, leak nothing and change no value", func(ctx SpecContext) {
-		options.component = component.Options{StatusInventory: -1}
+		options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 		all := start(ctx, []string{"app"})
 		older := recordSecrets(ctx, all[0])
 		status := current(ctx, all[0].Gadget).Status

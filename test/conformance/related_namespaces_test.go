@@ -26,8 +26,10 @@ var _ = Describe("Namespaces of related objects:", func() {
 	run := func(source gadgetSource) (reconciler *gadgetReconciler, removeSource func()) {
 		GinkgoHelper()
 		runOperator(operator, operatorOptions{
-			generate:  inputsInto,
-			component: component.Options{WatchScope: component.WatchScopeNamespaces, WatchNamespaces: []string{namespace}},
+			generate: inputsInto,
+			component: component.Options{
+				Watching: component.Watching{Scope: component.WatchScopeNamespaces, Namespaces: []string{namespace}},
+			},
 			built: func(r *gadgetReconciler) {
 				var err error
 				reconciler = r
@@ -45,7 +47,7 @@ var _ = Describe("Namespaces of related objects:", func() {
 		reconciler, removeSource := run(eventsource.Related("settings", o))
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator), retrySoon)
 		message := "ConfigMap " + elsewhere + `/shared: namespace "` + elsewhere + `" is not watched, because it is not in ` +
-			"Options.WatchNamespaces; name the namespaces of these objects in RelatedOptions.Namespaces"
+			"Options.Watching.Namespaces; name the namespaces of these objects in RelatedOptions.Namespaces"
 		expectCondition(ctx, g, metav1alpha1.ConditionInputStale, And(HavePrefix("True FetchFailed: settings: since "), HaveSuffix(message)))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring(message)))
 		Expect(rendered(ctx, namespace)()).To(ContainSubstring("not found"), "the component was rendered without its value")

@@ -19,7 +19,10 @@ var _ = Describe("The cached rendering of a component:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
 	run := func(bytes int) {
 		GinkgoHelper()
-		runOperator(operator, operatorOptions{generate: rendered, component: component.Options{RenderedBytes: bytes}})
+		runOperator(operator, operatorOptions{
+			generate:  rendered,
+			component: component.Options{Limits: component.Limits{RenderedBytes: bytes}},
+		})
 	}
 	repairs := func(ctx context.Context, kind, name string) {
 		GinkgoHelper()

@@ -31,7 +31,9 @@ var _ = Describe("Requests of an operator:", func() {
 			name := fmt.Sprintf("app-%d", i)
 			gadgets = append(gadgets, newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator)))
 		}
-		o := operatorOptions{component: component.Options{MaxConcurrentReconciles: workers}, transport: func(next http.RoundTripper) http.RoundTripper {
+		o := operatorOptions{component: component.Options{
+			Limits: component.Limits{MaxConcurrentReconciles: workers},
+		}, transport: func(next http.RoundTripper) http.RoundTripper {
 			return roundTripper(func(r *http.Request) (*http.Response, error) {
 				if path.Base(r.URL.Path) == metav1.NamespaceSystem {
 					defer GinkgoRecover()

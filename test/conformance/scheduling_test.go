@@ -61,7 +61,9 @@ var _ = Describe("The schedule of passes:", func() {
 	})
 
 	It("with the option WatchMetadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
-		operator, count := counted(operatorOptions{component: component.Options{WatchMetadata: true}})
+		operator, count := counted(operatorOptions{
+			component: component.Options{Watching: component.Watching{Metadata: true}},
+		})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
@@ -79,7 +81,7 @@ var _ = Describe("The schedule of passes:", func() {
 
 	It("with the option WatchStatus, a change of the author's status by another client starts a pass", func(ctx SpecContext) {
 		operator, count := newOperatorName(), &atomic.Int64{}
-		o := operatorOptions{component: component.Options{WatchStatus: true}}
+		o := operatorOptions{component: component.Options{Watching: component.Watching{Status: true}}}
 		var r *component.Reconciler[*gadget.Gadget]
 		o.built = func(built *component.Reconciler[*gadget.Gadget]) { r = built }
 		o.hooks.PreReconcile = func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader) error {
@@ -110,7 +112,9 @@ var _ = Describe("The schedule of passes:", func() {
 	It("with a limiter, a burst of passes begins at once, and later passes wait and handle all changes", func(ctx SpecContext) {
 		const burst, period = 12, time.Hour
 		operator, limiter := newOperatorName(), &steeredLimiter{Limiter: component.PassesWithin(burst, period)}
-		runOperator(operator, operatorOptions{component: component.Options{Limiter: limiter}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Intervals: component.Intervals{Limiter: limiter}},
+		})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "0"), servedBy(operator))
 		expectReady(ctx, g)
 		value := func() string {
@@ -153,7 +157,7 @@ var _ = Describe("The schedule of passes:", func() {
 		operator, count := newOperatorName(), &atomic.Int64{}
 		var begun []time.Time
 		runOperator(operator, operatorOptions{
-			component: component.Options{Limiter: component.PassesWithin(3, period)},
+			component: component.Options{Intervals: component.Intervals{Limiter: component.PassesWithin(3, period)}},
 			hooks: component.Hooks[*gadget.Gadget]{
 				PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
 					begun = append(begun, time.Now())
@@ -181,7 +185,7 @@ var _ = Describe("The schedule of passes:", func() {
 		const burst, period = 2, time.Hour
 		limiter := &steeredLimiter{Limiter: component.PassesWithin(burst, period)}
 		operator, count := counted(operatorOptions{
-			component: component.Options{Limiter: limiter},
+			component: component.Options{Intervals: component.Intervals{Limiter: limiter}},
 			hooks: gadgetHooks{PreReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
 				return errors.New("the registry is busy")
 			}},
@@ -204,7 +208,7 @@ var _ = Describe("The schedule of passes:", func() {
 		var running, most, count atomic.Int64
 		held, release := make(chan struct{}, 1), make(chan struct{})
 		runOperator(operator, operatorOptions{
-			component: component.Options{MaxConcurrentReconciles: 8},
+			component: component.Options{Limits: component.Limits{MaxConcurrentReconciles: 8}},
 			built:     func(r *gadgetReconciler) { reconciler = r },
 			hooks: gadgetHooks{PreReconcile: func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader) error {
 				if g.Name != "held" {
@@ -239,7 +243,9 @@ var _ = Describe("The schedule of passes:", func() {
 	It("a limiter of the author decides when a pass begins, and forgets a component that is gone", func(ctx SpecContext) {
 		operator, limiter := newOperatorName(), &gate{}
 		limiter.closed.Store(true)
-		runOperator(operator, operatorOptions{component: component.Options{Limiter: limiter}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Intervals: component.Intervals{Limiter: limiter}},
+		})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		Eventually(ctx, limiter.asked.Load).Should(BeNumerically(">=", 3))
 		Expect(current(ctx, g).Status.State).To(BeEmpty())
@@ -313,7 +319,7 @@ var _ = Describe("The schedule of passes:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		ends, changed := make(chan time.Time, 100), make(chan struct{})
 		runOperator(operator, operatorOptions{
-			component: component.Options{MinInterval: interval},
+			component: component.Options{Intervals: component.Intervals{Min: interval}},
 			hooks: component.Hooks[*gadget.Gadget]{
 				PostReconcile: func(ctx context.Context, _ *gadget.Gadget, _ component.DependentReader) error {
 					ends <- time.Now()

@@ -58,7 +58,7 @@ var _ = Describe("The spans of an operator:", func() {
 		namespace, operator = newNamespace(ctx), newOperatorName()
 		exporter = tracetest.NewInMemoryExporter()
 		runOperator(operator, operatorOptions{component: component.Options{
-			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
+			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))},
 		}})
 	})
 	// waves renders two waves. The second wave has two stages.

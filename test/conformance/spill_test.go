@@ -22,7 +22,7 @@ import (
 
 // spilling are the options of operators whose statuses hold few dependents: about a dozen. An inventory moves back into
 // the status when it needs half of that.
-var spilling = component.Options{StatusInventory: 1800}
+var spilling = component.Options{Limits: component.Limits{StatusInventory: 1800}}
 
 // errLostAnswer is the error of a request whose connection broke before the response.
 var errLostAnswer = errors.New("the connection broke")

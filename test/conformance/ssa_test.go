@@ -174,7 +174,10 @@ spec:
 	It("fields of a configured previous manager are taken over", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{
-			PreviousManagers: []string{"deployer"}, Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			Dependents: component.Dependents{
+				PreviousManagers: []string{"deployer"},
+				Policies:         metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			},
 		}})
 		maker{"deployer", "deployer", "Apply"}.write(ctx, namespace, settingsMap("a: x, theirs: x"))
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x"), servedBy(operator))

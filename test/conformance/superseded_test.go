@@ -31,7 +31,11 @@ var _ = Describe("Changes during a pass with many dependents:", func() {
 		namespace, known := newNamespace(ctx), &hearsay{of: shown}
 		held := newToll(namespace)
 		operator = newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{Writers: writers}, transport: held.wrap, newCache: known.newCache})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{Writers: writers}},
+			transport: held.wrap,
+			newCache:  known.newCache,
+		})
 		g = newGadget(ctx, namespace, "app", configMaps("old", 200, "a"), servedBy(operator))
 		held.await(ctx, writers)
 		change(g)
@@ -104,7 +108,13 @@ var _ = Describe("Specs that change with each write to a dependent:", func() {
 			})
 		}
 		g := newGadget(ctx, namespace, "app", configMaps("cm", dependents, "first"), servedBy(operator))
-		runOperator(operator, operatorOptions{component: component.Options{Writers: 1, Watches: []component.Watch{watch}}, transport: restless})
+		runOperator(operator, operatorOptions{
+			component: component.Options{
+				Limits:   component.Limits{Writers: 1},
+				Watching: component.Watching{Watches: []component.Watch{watch}},
+			},
+			transport: restless,
+		})
 		Eventually(ctx, func() metav1alpha1.State { return current(ctx, g).Status.State }).Should(Equal(metav1alpha1.StateReady))
 		Expect(ownedConfigMaps(ctx, operator, namespace)).To(HaveLen(dependents))
 		resting.Store(true)
@@ -117,7 +127,7 @@ var _ = Describe("Changes before the status is written:", func() {
 		namespace, operator, exporter := newNamespace(ctx), newOperatorName(), tracetest.NewInMemoryExporter()
 		late := &intruder{method: http.MethodPut, path: "/gadgets/app/status"}
 		runOperator(operator, operatorOptions{transport: late.wrap, component: component.Options{
-			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter)),
+			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))},
 		}})
 		g := newGadget(ctx, namespace, "app", together(configMap("one", "a"), configMap("two", "a")), servedBy(operator))
 		expectReady(ctx, g)

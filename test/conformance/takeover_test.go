@@ -152,7 +152,11 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 		const count = 10
 		text := configMaps("cm", count, "a")
 		for _, operator := range operators {
-			runOperator(operator, operatorOptions{component: component.Options{Policies: component.Policies{Adoption: metav1alpha1.AdoptAlways}}})
+			runOperator(operator, operatorOptions{
+				component: component.Options{
+					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Adoption: metav1alpha1.AdoptAlways}},
+				},
+			})
 		}
 		for _, operator := range operators {
 			g := newGadget(ctx, newNamespace(ctx), "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.TargetNamespace = target })

@@ -82,7 +82,9 @@ var _ = Describe("Target clusters that hang:", func() {
 		hanging := &hangingCluster{answer: answer}
 		address := hanging.start()
 		operator := newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{MaxConcurrentReconciles: workers}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{MaxConcurrentReconciles: workers}},
+		})
 		secret := func(namespace, name string, kubeconfig []byte) {
 			GinkgoHelper()
 			Expect(k8s.Create(ctx, &corev1.Secret{

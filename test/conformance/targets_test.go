@@ -382,7 +382,9 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		silent := serverOfTenant(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		keep(ctx, "far", silent)
 		operator := newOperatorName()
-		runOperator(operator, operatorOptions{component: component.Options{MaxConcurrentReconciles: 2}})
+		runOperator(operator, operatorOptions{
+			component: component.Options{Limits: component.Limits{MaxConcurrentReconciles: 2}},
+		})
 		var stuck []*gadget.Gadget
 		for i := range 4 {
 			stuck = append(stuck, newGadget(ctx, namespace, fmt.Sprint("stuck-", i), configMap("settings", "a"), inCluster("far"), servedBy(operator)))

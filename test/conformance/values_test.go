@@ -123,7 +123,7 @@ var _ = Describe("Values that flow between objects:", func() {
 		const password = "correct-horse-battery"
 		spans := tracetest.NewInMemoryExporter()
 		runOperator(operator, operatorOptions{component: component.Options{
-			TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans)),
+			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))},
 		}})
 		observed := "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {" + settingOf(operator, "reconcile-policy", "observe") + ", " +
 			exports("password=self.stringData.password") + "}}"

@@ -33,35 +33,31 @@ type Engine struct {
 
 // Options configure an Engine.
 type Options struct {
-	// Policies are the defaults for dependents if neither their manifests nor the Pass set a policy.
-	Policies component.Policies
-	// PreviousManagers are field managers of other tools; see component.Options.PreviousManagers.
-	PreviousManagers []string
-	// Incidental are objects that do not block the deletion of a namespace; see component.Options.Incidental.
-	Incidental []component.Incidental
+	// Dependents are the policies of dependents, and what decides about their readiness.
+	Dependents component.Dependents
+
 	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share this
 	// limit fairly.
 	Writers int
-	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see component.Options.CacheFull.
+
+	// CacheFull are the kinds whose dependents are cached in memory as complete objects; see component.Watching.
 	CacheFull []schema.GroupKind
-	// WatchScope and WatchNamespaces select the namespaces that are watched; see the fields of component.Options with the
-	// same names. Only the namespaces in WatchNamespaces are searched to rebuild a lost inventory.
+
+	// WatchScope and WatchNamespaces select the namespaces that are watched; see component.Watching. Only the
+	// namespaces in WatchNamespaces are searched to rebuild a lost inventory.
 	WatchScope      component.WatchScope
 	WatchNamespaces []string
+
+	// TracerProvider receives OpenTelemetry spans; see component.Telemetry.
+	TracerProvider trace.TracerProvider
+
+	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see component.Names.
+	FieldOwner        string
+	FormerFieldOwners []string
+
 	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
 	// the cluster of the dependents is never the component or its namespace, even if it has the same kind and name.
 	RemoteTarget bool
-	// Conditions and Analyzers decide about readiness; see the fields of component.Options with the same names.
-	Conditions map[string]component.Condition
-	Analyzers  map[schema.GroupKind]component.Analyzer
-	// Matchers decide whether live objects must be written; see component.Options.Matchers.
-	Matchers map[schema.GroupKind]component.Matcher
-	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see
-	// component.Options.FieldOwner.
-	FieldOwner        string
-	FormerFieldOwners []string
-	// TracerProvider receives OpenTelemetry spans; see component.Options.TracerProvider.
-	TracerProvider trace.TracerProvider
 }
 
 // New returns an engine whose watches live as long as ctx. name is the name of the reconciler, a DNS name that is
@@ -83,10 +79,11 @@ func New(ctx context.Context, name string, config *rest.Config, o Options) (*Eng
 // ofComponent returns the options as those of a reconciler.
 func (o Options) ofComponent() component.Options {
 	return component.Options{
-		Policies: o.Policies, PreviousManagers: o.PreviousManagers, Writers: o.Writers, CacheFull: o.CacheFull,
-		Incidental: o.Incidental, WatchScope: o.WatchScope, WatchNamespaces: o.WatchNamespaces,
-		TracerProvider: o.TracerProvider, Conditions: o.Conditions, Analyzers: o.Analyzers, Matchers: o.Matchers,
-		FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners,
+		Dependents: o.Dependents,
+		Limits:     component.Limits{Writers: o.Writers},
+		Watching:   component.Watching{CacheFull: o.CacheFull, Scope: o.WatchScope, Namespaces: o.WatchNamespaces},
+		Telemetry:  component.Telemetry{TracerProvider: o.TracerProvider},
+		Names:      component.Names{FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners},
 	}
 }
 

@@ -20,7 +20,7 @@ func ExampleNew() {
 		load func() []metav1alpha1.InventoryEntry, save func(context.Context, []metav1alpha1.InventoryEntry) error, wake func(),
 	) error {
 		applier, err := engine.New(ctx, owner.Reconciler, config, engine.Options{
-			Policies: component.Policies{Update: metav1alpha1.UpdateSSAOverride},
+			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
 		})
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -37,7 +36,7 @@ type Pass struct {
 	RepairNonce string
 	// Policies are the defaults for dependents whose manifests set no policy. Empty fields are taken from the options of
 	// the engine.
-	Policies component.Policies
+	Policies metav1alpha1.Policies
 	// Adopt are the existing objects that may be taken over; see component.AdoptHolder. A rule without a namespace means
 	// an object in the namespace of Owner.
 	Adopt []metav1alpha1.AdoptRule

@@ -46,9 +46,9 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 	GVK schema.GroupVersionKind
 	// Namespaces are the namespaces of the objects, with a list and a watch for each of them, so that a right in these
 	// namespaces is enough. By default all namespaces are watched; in the cluster of the components under
-	// WatchScopeNamespaces only those of Options.WatchNamespaces. metav1.NamespaceAll alone means all namespaces also
-	// there. If Of returns an object in another namespace, the condition InputStale and Get say so, and an input fails.
-	// For an object in another namespace, For is not called. Namespaces are ignored for a cluster-scoped type.
+	// WatchScopeNamespaces only those of Options.Watching.Namespaces. metav1.NamespaceAll alone means all namespaces
+	// also there. If Of returns an object in another namespace, the condition InputStale and Get say so, and an input
+	// fails. For an object in another namespace, For is not called. Namespaces are ignored for a cluster-scoped type.
 	Namespaces []string
 	// Selector selects objects by their labels, and Fields by the fields that their type supports, such as metadata.name.
 	// Other objects are neither watched nor kept. Nil selects all.

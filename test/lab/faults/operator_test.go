@@ -101,9 +101,9 @@ func newManager(config *rest.Config, namespace string, scheme *runtime.Scheme) (
 
 // withTestDefaults sets the options that all operators of the scenarios share.
 func withTestDefaults(o component.Options) component.Options {
-	o.Policies.Update, o.SkipNameValidation = metav1alpha1.UpdateSSAOverride, true
+	o.Dependents.Policies.Update, o.SkipNameValidation = metav1alpha1.UpdateSSAOverride, true
 	// Errors that need a change are retried well before the test times out.
-	o.RetryInterval = 2 * time.Second
+	o.Intervals.Retry = 2 * time.Second
 	return o
 }
 

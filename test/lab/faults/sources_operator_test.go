@@ -110,7 +110,7 @@ func operateSources(ctx context.Context, config *rest.Config, namespace, worldUR
 		return err
 	}
 	// What a component is related to is in annotations, because a change of its spec would be a new revision.
-	options := withTestDefaults(component.Options{WatchMetadata: true})
+	options := withTestDefaults(component.Options{Watching: component.Watching{Metadata: true}})
 	o.reconciler = component.NewReconciler[*gadget.Gadget](reconciler, renderInputs, options).
 		WithHooks(component.Hooks[*gadget.Gadget]{PreReconcile: o.reportSeen})
 	if err := o.addAll(); err != nil {

@@ -108,7 +108,8 @@ func evaluateDeferred(client *target.Client, judge Judge, snapshot plan.Snapshot
 		case body != nil && body.GetResourceVersion() == watched.ResourceVersion:
 			evaluated.Readiness = judge(name, body)
 		default:
-			evaluated.Readiness.Message = fmt.Sprintf("%s: go/%s sees cached objects only; add %s to Options.CacheFull",
+			evaluated.Readiness.Message = fmt.Sprintf(
+				"%s: go/%s sees cached objects only; add %s to Options.Watching.CacheFull",
 				manifests.AnnotationReadyWhen, name, key.GroupKind())
 		}
 		snapshot[key] = &evaluated

@@ -12,7 +12,7 @@ import (
 // A component whose inputs change all the time, while its own spec stays the same, is probably the cause itself, by
 // objects that are not its dependents: two components can read what the other one writes, or a controller can answer to
 // a dependent with a change of an input. So the number of such revisions is bounded. Values of event sources are not
-// counted: they may change often, and Options.MinInterval bounds the passes that they start.
+// counted: they may change often, and Options.Intervals.Min bounds the passes that they start.
 const (
 	maxBurst        = 60
 	minBurstWindow  = time.Minute

@@ -140,7 +140,7 @@ func (i *informer) checkNamespaces(keys ...client.ObjectKey) error {
 			return fmt.Errorf("%s %s: namespace %q is not watched; add it to RelatedOptions.Namespaces",
 				kind, key, key.Namespace)
 		default:
-			return fmt.Errorf("%s %s: namespace %q is not watched, because it is not in Options.WatchNamespaces; "+
+			return fmt.Errorf("%s %s: namespace %q is not watched, because it is not in Options.Watching.Namespaces; "+
 				"name the namespaces of these objects in RelatedOptions.Namespaces", kind, key, key.Namespace)
 		}
 	}

@@ -25,7 +25,7 @@ func TestAnObjectInANamespaceThatIsNotWatchedIsAFailure(t *testing.T) {
 	}{
 		"the namespaces of the operator": {
 			key: elsewhere, want: `ConfigMap elsewhere/shared: namespace "elsewhere" is not watched, because it is not in ` +
-				`Options.WatchNamespaces; name the namespaces of these objects in RelatedOptions.Namespaces`,
+				`Options.Watching.Namespaces; name the namespaces of these objects in RelatedOptions.Namespaces`,
 		},
 		"the namespaces of the source": {
 			options: RelatedOptions{Namespaces: []string{"ns"}}, key: elsewhere,

@@ -29,17 +29,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// defaultWriters is the maximum number of concurrent write requests in a cluster, if Options.Writers is not set.
-const defaultWriters = 16
-
 // Options configure a Connection.
 type Options struct {
 	// Reconciler is the name of the reconciler: field manager, and prefix of labels and annotations.
 	Reconciler string
 	// View reduces live objects to facts.
 	View inspect.View
-	// Writers is the maximum number of concurrent write requests, which all components share fairly. Zero or less means
-	// 16.
+	// Writers is the maximum number of concurrent write requests, which all components share fairly. A value below one
+	// is raised to one.
 	Writers int
 	// CacheFull are the kinds whose dependents are stored in memory as whole objects.
 	CacheFull []schema.GroupKind
@@ -104,9 +101,6 @@ func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, 
 		config.Wrap(o.Wrap)
 	}
 	config.Wrap(transport.NewRequestTimeout)
-	if o.Writers <= 0 {
-		o.Writers = defaultWriters
-	}
 	if o.Scope == "" {
 		o.Scope = WatchCluster
 	}

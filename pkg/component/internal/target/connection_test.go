@@ -46,7 +46,7 @@ func TestConnectWrapsRequestsAndFillsDefaults(t *testing.T) {
 			})
 		},
 	})
-	if connection.options.Writers != 16 || connection.options.Scope != WatchCluster || connection.config.UserAgent == "" {
+	if connection.options.Scope != WatchCluster || connection.config.UserAgent == "" {
 		t.Errorf("the connection has the wrong default options %+v", connection.options)
 	}
 	if got := connection.ComponentNamespaces(); !slices.Equal(got, []string{"shop"}) {
