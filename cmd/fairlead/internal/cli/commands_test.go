@@ -13,6 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 )
 
 // TestCommandsOfMessagesParse checks the commands that messages have as a whole: the program accepts their arguments.
@@ -29,7 +31,7 @@ func TestCommandsOfMessagesParse(t *testing.T) {
 		"fairlead rbac NAME --dir DIR --namespace NAMESPACE --observe identity --bind",
 		"fairlead apply NAME DIR",
 	} {
-		root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+		root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 		command, arguments, err := root.Find(strings.Fields(line)[1:])
 		if err == nil {
 			err = command.ParseFlags(arguments)
@@ -70,7 +72,7 @@ func TestMessagesNameCommandsThatExist(t *testing.T) {
 
 // problemOf returns a text about a command or a flag that does not exist; empty if there is no such problem.
 func problemOf(name string, words []string) string {
-	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 	command, rest, err := root.Find(append([]string{name}, words...))
 	switch {
 	case noCommands[name]:

@@ -1,8 +1,9 @@
-// Package cli implements the commands of the program fairlead: their flags, arguments, help texts, and the exit code of
-// each error. Each command has its own file.
+// Package cli assembles the program fairlead from its commands: the root command, the groups, examples and layout of
+// the help, the exit code of each error, and the commands about the program itself: version, options and exit-codes.
 //
-// A command checks its flags and calls the package that does the work: publish (apply), preview (plan, diff), wait
-// (--wait), explain (why), events, logs, rbac, render, notes, bundle (export) and scaffold. Package show prints
-// results, package cluster connects to the cluster, and package exit classifies errors. None of these packages imports
-// cobra.
+// The other commands are in the packages below, a family in each: apply (apply, plan, diff), deletion (delete),
+// lifecycle (suspend, resume, reconcile), rendered (render, rbac), inspection (list, status, tree, why, history,
+// events, logs, export), charts (notes, test), external and project (scaffold). Package command has what they share.
+// A command checks its flags and calls the package that does the work, such as publish, wait, explain or bundle, and
+// package show prints the result. None of those packages imports cobra.
 package cli

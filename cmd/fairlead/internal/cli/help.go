@@ -1,6 +1,12 @@
 package cli
 
-import "github.com/spf13/cobra"
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
+)
 
 const exitCodes = `The exit code is the result of a command:
 
@@ -26,4 +32,20 @@ Then the exit code of status depends on the last status, and the exit code of th
 // newExitCodes returns the help topic exit-codes, which is a command that cannot be run.
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
+}
+
+// newOptions returns the command that prints the flags of all commands, like kubectl options.
+func newOptions() *cobra.Command {
+	return &cobra.Command{
+		Use:   "options",
+		Short: "Print the flags that all commands have",
+		Long: "Print the flags that all commands have: those for the connection to the cluster are the same as those of " +
+			"kubectl.",
+		Args:              command.Takes(0),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), cmd.Root().PersistentFlags().FlagUsagesWrapped(helpWidth))
+			return err
+		},
+	}
 }

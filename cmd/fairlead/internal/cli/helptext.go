@@ -154,18 +154,3 @@ func wrappedParagraph(paragraph string, width int) string {
 	}
 	return text.String()
 }
-
-// newOptions returns the command that prints the flags of all commands, like kubectl options.
-func newOptions() *cobra.Command {
-	return &cobra.Command{
-		Use:               "options",
-		Short:             "Print the flags that all commands have",
-		Long:              "Print the flags that all commands have: those for the connection to the cluster are the same as those of kubectl.",
-		Args:              takes(0),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(command *cobra.Command, _ []string) error {
-			_, err := fmt.Fprint(command.OutOrStdout(), command.Root().PersistentFlags().FlagUsagesWrapped(helpWidth))
-			return err
-		},
-	}
-}

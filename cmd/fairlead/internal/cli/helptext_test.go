@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/version"
 )
 
 // TestHelpFitsATerminal checks the help of each command: 80 columns, an example, a group, and no flag for the connection.
 func TestHelpFitsATerminal(t *testing.T) {
-	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 	var check func(command *cobra.Command)
 	check = func(command *cobra.Command) {
 		var out bytes.Buffer
@@ -47,7 +48,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 
 func TestOptionsPrintsTheFlagsOfAllCommands(t *testing.T) {
 	var out bytes.Buffer
-	root := newApp(genericiooptions.IOStreams{Out: &out}).newRoot("fairlead")
+	root := newRoot(command.New(genericiooptions.IOStreams{Out: &out}), "fairlead")
 	root.SetOut(&out)
 	root.SetArgs([]string{"options"})
 	if err := root.Execute(); err != nil || !strings.Contains(out.String(), "--kubeconfig") {
@@ -57,9 +58,9 @@ func TestOptionsPrintsTheFlagsOfAllCommands(t *testing.T) {
 
 func TestVersionIsAlsoAFlag(t *testing.T) {
 	var out bytes.Buffer
-	a := newApp(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
-	root := a.newRoot("fairlead")
-	root.SetOut(a.Out)
+	base := command.New(genericiooptions.IOStreams{Out: &out, ErrOut: &out})
+	root := newRoot(base, "fairlead")
+	root.SetOut(base.Console.Out)
 	root.SetArgs([]string{"--version"})
 	if err := root.Execute(); err != nil || out.String() != version.Version+"\n" {
 		t.Errorf("got %v, %q", err, &out)
@@ -92,7 +93,7 @@ func TestCommandsOfOtherProgramsAreSuggested(t *testing.T) {
 		"get": "list", "describe": "status", "install": "apply", "upgrade": "apply", "template": "render",
 		"rollback": "apply", "uninstall": "delete",
 	} {
-		root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+		root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 		root.SetArgs([]string{name, "shop"})
 		if err := root.Execute(); err == nil || !strings.Contains(err.Error(), "\n\t"+want) {
 			t.Errorf("%s: got %v", name, err)

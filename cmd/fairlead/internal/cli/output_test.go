@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
@@ -42,7 +43,7 @@ func documented(t *testing.T) map[string][]show.Format {
 }
 
 func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
-	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 	want, got := map[string]string{}, map[string]string{}
 	for command, formats := range documented(t) {
 		want[command] = show.Names(formats) + "; a table by default"

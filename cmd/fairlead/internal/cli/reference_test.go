@@ -9,11 +9,12 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/internal/reference"
 )
 
 func TestReferenceOfCommands(t *testing.T) {
-	root := newApp(genericiooptions.IOStreams{}).newRoot("fairlead")
+	root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
 	root.InitDefaultCompletionCmd()
 	pages := map[string]string{"README.md": indexOf(root)}
 	for _, command := range visible(root) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	versions "k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -20,44 +20,55 @@ const versionHelp = `Print the version of this program, and that of the operator
 The operator writes its version to its Lease, which all users may read. With --client the command needs no cluster.
 A warning says that the versions differ by more than one minor version.`
 
-func (a *app) newVersion() *cobra.Command {
-	var output string
-	var clientOnly bool
+// versionOptions are the flags of version, and what it works with.
+type versionOptions struct {
+	*command.Console
+	clusters   command.Clusters
+	output     string
+	clientOnly bool
+}
+
+func newVersion(base command.Base) *cobra.Command {
+	o := &versionOptions{Console: base.Console, clusters: base.Clusters}
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the versions of this program and of the operator",
 		Long:  versionHelp,
-		Args:  takes(0),
-		RunE: work(func(ctx context.Context, _ []string) error {
-			out, err := a.output(output, show.Documents)
+		Args:  command.Takes(0),
+		RunE: command.Work(func(ctx context.Context, _ []string) error {
+			out, err := o.Output(o.output, show.Documents)
 			if err != nil {
 				return err
 			}
-			found := show.NewVersions(version.Version)
-			var unknown error
-			if !clientOnly {
-				found.Operators, unknown = operatorVersions(ctx, a.flags)
-			}
-			if err := found.Print(out); err != nil {
-				return err
-			}
-			for _, o := range found.Operators {
-				if err := checkSkew(found.Client, o.Version); err != nil {
-					a.warn(err)
-				}
-			}
-			return unknown
+			return o.run(ctx, out)
 		}),
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVar(&clientOnly, "client", false, "print the version of this program only, without a cluster")
-	addOutputFlag(cmd, &output, show.Documents)
+	cmd.Flags().BoolVar(&o.clientOnly, "client", false, "print the version of this program only, without a cluster")
+	command.AddOutputFlag(cmd, &o.output, show.Documents)
 	return cmd
 }
 
+func (o *versionOptions) run(ctx context.Context, out show.Output) error {
+	found := show.NewVersions(version.Version)
+	var unknown error
+	if !o.clientOnly {
+		found.Operators, unknown = operatorVersions(ctx, o.clusters)
+	}
+	if err := found.Print(out); err != nil {
+		return err
+	}
+	for _, operator := range found.Operators {
+		if err := checkSkew(found.Client, operator.Version); err != nil {
+			o.Warn(err)
+		}
+	}
+	return unknown
+}
+
 // operatorVersions returns the versions of the operators that hold a Lease, or an error that says why none is known.
-func operatorVersions(ctx context.Context, flags *genericclioptions.ConfigFlags) ([]show.OperatorVersion, error) {
-	c, err := cluster.Connect(flags)
+func operatorVersions(ctx context.Context, clusters command.Clusters) ([]show.OperatorVersion, error) {
+	c, err := clusters.Connect()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package readers
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -137,4 +138,9 @@ func keyOfInput(object *v1alpha1.ObjectInput, reader *v1alpha1.Component) manife
 	return manifests.Key{
 		Group: gk.Group, Kind: gk.Kind, Namespace: cmp.Or(object.Namespace, reader.Namespace), Name: object.Name,
 	}
+}
+
+// Unknown returns the warning that readers could not be found out because of an error.
+func Unknown(err error) error {
+	return fmt.Errorf("not checked whether other components read from this one: %w", err)
 }

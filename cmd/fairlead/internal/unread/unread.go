@@ -3,6 +3,7 @@ package unread
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io/fs"
 	"maps"
 	"path"
@@ -46,6 +47,11 @@ func Values(ctx context.Context, req render.Request) []string {
 	}
 	slices.Sort(paths)
 	return paths
+}
+
+// Message returns the warning about a value that nothing in a source reads.
+func Message(value string) string {
+	return fmt.Sprintf("nothing in the source reads the value %s; is it misspelt?", value)
 }
 
 // unnamed returns the places of the keys whose names occur in none of the texts, without places below such a key.

@@ -1,0 +1,3 @@
+// Package project has the commands for people who write an operator: scaffold and scaffold update. They need no
+// cluster.
+package project
