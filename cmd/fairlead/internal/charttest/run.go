@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -128,14 +128,14 @@ func (r Runner) wait(ctx context.Context, test *unstructured.Unstructured) (Resu
 	if err != nil || result.Passed {
 		return result, err
 	}
-	if found := causes.Find(ctx, r.Cluster, result.Test); len(found) > 0 {
+	if found := dependentcauses.Find(ctx, r.Cluster, result.Test); len(found) > 0 {
 		result.Message = withCause(result.Message, found[0], result.Test)
 	}
 	return result, nil
 }
 
 // withCause adds a cause to the message of a failed test. A cause in the test itself does not name the test again.
-func withCause(message string, cause causes.Cause, test manifests.Key) string {
+func withCause(message string, cause dependentcauses.Cause, test manifests.Key) string {
 	text := cause.String()
 	if cause.Object == test.String() {
 		text = cause.Reason + ": " + cause.Message

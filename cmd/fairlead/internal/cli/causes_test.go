@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
@@ -46,7 +46,7 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: absent, conta
 		r := fairlead(ctx, namespace, "status", "shop", "-o", "json")
 		Expect(json.Unmarshal([]byte(r.Out), &status)).To(Succeed())
 		Expect(status.Waiting).To(ConsistOf(HaveField("Causes",
-			Equal([]causes.Cause{{Object: name, Reason: "FailedCreate", Message: message}}))))
+			Equal([]dependentcauses.Cause{{Object: name, Reason: "FailedCreate", Message: message}}))))
 		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(MatchRegexp(
 			`(?m)^NOT READY +CAUSED BY +REASON +MESSAGE\n%[1]s +%[1]s +FailedCreate +%[2]s$`, name, message))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "job/migrate").Out }).

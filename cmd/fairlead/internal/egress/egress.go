@@ -13,8 +13,8 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/deletionrights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
@@ -62,7 +62,7 @@ func (g Gate) Open(ctx context.Context, component *v1alpha1.Component, use Use) 
 	if !calls && (!use.Connects || component.Spec.KubeConfig == nil) {
 		return Access{}, nil
 	}
-	user := rights.Identity(ctx, g.Cluster.Client, component.Namespace, component.ServiceAccountName())
+	user := deletionrights.Identity(ctx, g.Cluster.Client, component.Namespace, component.ServiceAccountName())
 	if calls && !g.CallFunctions {
 		return Access{}, refuse(exit.Misuse, "%s: spec.generator is Function, so the command would call %s, and send %s, "+
 			"all read as %s; if you trust this address, add --%s",
@@ -90,7 +90,7 @@ func (g Gate) Client(a Access) (client.Client, error) {
 // impersonate returns the user to impersonate for the rights of the given user, which is empty if the person is the
 // user. It returns an error if the person may not impersonate the user.
 func (g Gate) impersonate(ctx context.Context, component *v1alpha1.Component, user string) (string, error) {
-	namespace, account := rights.AccountOf(user)
+	namespace, account := deletionrights.AccountOf(user)
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
 		ResourceAttributes: &authorizationv1.ResourceAttributes{
 			Verb: "impersonate", Resource: "serviceaccounts", Namespace: namespace, Name: account,

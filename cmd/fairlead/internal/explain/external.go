@@ -10,8 +10,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/componentexternals"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/externals"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
@@ -26,7 +26,7 @@ func External(
 	kind, name, _ := strings.Cut(name, "/")
 	kind = strings.TrimSuffix(kind, "."+external.Group)
 	err = cluster.EachComponent(ctx, c, c.Namespace, func(o cluster.Object, status metav1alpha1.Status) error {
-		of, err := externals.Of(ctx, o)
+		of, err := componentexternals.Of(ctx, o)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func ownerIn(o cluster.Object, status metav1alpha1.Status) manifests.Owner {
 }
 
 // bodyOf returns an external in the form of a live object: the manifest that was applied last, with the token as UID.
-func bodyOf(e externals.External) *unstructured.Unstructured {
+func bodyOf(e componentexternals.External) *unstructured.Unstructured {
 	body := &unstructured.Unstructured{Object: map[string]any{}}
 	if e.Record == nil || json.Unmarshal(e.Record.Manifest, &body.Object) != nil || body.Object == nil {
 		body.Object = map[string]any{}

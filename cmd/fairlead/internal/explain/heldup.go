@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
@@ -22,8 +22,8 @@ import (
 // HeldUp explains an object that is not a dependent: because a dependency, a condition or an exported value holds it
 // up, because its condition is false, or because a component only observes it. It reads the components of all types in
 // the namespace of the object. found is false if none of them waits for the object, leaves it out or observes it, or if
-// they cannot be read. incomplete are the components of the ready-made operator whose status may not list all objects for
-// which they wait, or which they leave out.
+// they cannot be read. incomplete are the components of the ready-made operator whose status may not list all objects
+// for which they wait, or which they leave out.
 func HeldUp(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target,
 ) (w show.Why, found bool, incomplete []string) {
@@ -95,7 +95,7 @@ func (e explainer) addState(ctx context.Context, n tree.Node, report metav1alpha
 			r.NotUpdated = n.Reason + ": " + n.Message
 		}
 	case result.NodeInProgress, result.NodeFailed:
-		r.NotReady, r.Causes = n.Message, causes.Find(ctx, e.cluster, n.Key)
+		r.NotReady, r.Causes = n.Message, dependentcauses.Find(ctx, e.cluster, n.Key)
 	case result.NodeTerminating:
 		r.NotReady = n.Message
 	case result.NodeUnknown:

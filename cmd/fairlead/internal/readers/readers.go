@@ -1,5 +1,6 @@
-// Package readers finds the components that read from another component: its published exports, or objects that belong to
-// it. Nothing blocks the deletion of a component that others read, so the commands delete and plan --delete name them.
+// Package readers finds the components that read from another component: its published exports, or objects that belong
+// to it. Nothing blocks the deletion of a component that others read, so the commands delete and plan --delete name
+// them.
 package readers
 
 import (
@@ -28,9 +29,10 @@ type Reader struct {
 }
 
 // Of returns the components of the same type in the namespace of a component that read its published exports, the
-// component itself as an input, or its dependents as values, inputs, sources or accounts, or that observe its dependents.
-// Dependents that the deletion releases do not count, and neither do components that are being deleted. For a type of another operator, only the fields of the spec that have the names of those of
-// Component are known. Readers that are dependents of the component are deleted with it, and do not count.
+// component itself as an input, or its dependents as values, inputs, sources or accounts, or that observe its
+// dependents. Dependents that the deletion releases do not count, and neither do components that are being deleted. For
+// a type of another operator, only the fields of the spec that have the names of those of Component are known. Readers
+// that are dependents of the component are deleted with it, and do not count.
 func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
 	status, err := cluster.StatusIfAny(o.Target, o.Live)
 	if err != nil {
@@ -49,7 +51,9 @@ func Of(ctx context.Context, o cluster.Object) ([]Reader, error) {
 	}
 	var readers []Reader
 	err = o.Cluster.List(ctx, o.Target.Mapping, o.Target.Namespace, func(obj *unstructured.Unstructured) error {
-		itself := manifests.Key{Group: read.gvk.Group, Kind: read.gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		itself := manifests.Key{
+			Group: read.gvk.Group, Kind: read.gvk.Kind, Namespace: obj.GetNamespace(), Name: obj.GetName(),
+		}
 		if obj.GetDeletionTimestamp() != nil || obj.GetUID() == o.Live.GetUID() || slices.Contains(read.dependents, itself) {
 			return nil
 		}
@@ -105,8 +109,8 @@ func (s source) by(obj *unstructured.Unstructured) []string {
 	return slices.Compact(reads)
 }
 
-// objectsOf returns the objects that a component reads, other than components. An input may be cluster-scoped, so it has
-// two keys.
+// objectsOf returns the objects that a component reads, other than components. An input may be cluster-scoped, so it
+// has two keys.
 func objectsOf(reader *v1alpha1.Component) []manifests.Key {
 	var keys []manifests.Key
 	for _, ref := range reader.References() {

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/operatorrules"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/valuetypes"
 )
 
@@ -76,7 +76,7 @@ func (f facts) GeneratorStory() string {
 func learn(ctx context.Context, o Options, fairlead Fairlead, files []File) (facts, []string, error) {
 	f := facts{Options: o, Fairlead: fairlead, SampleSpec: exampleSpec}
 	if o.Generator == GeneratorGo {
-		rights, err := rbac.Format(rbac.RulesFor(o.rbacFeatures(), nil, exampleKinds))
+		rights, err := operatorrules.Format(operatorrules.RulesFor(o.rbacFeatures(), nil, exampleKinds))
 		f.Rights = rights
 		return f, nil, err
 	}
@@ -153,14 +153,14 @@ func (f *facts) learnRights(ctx context.Context, tree fs.FS, files []File) ([]st
 	var kinds []schema.GroupVersionKind
 	var notes []string
 	for _, file := range files {
-		named, computed := rbac.Kinds(file.Path, file.Content)
+		named, computed := operatorrules.Kinds(file.Path, file.Content)
 		kinds, notes = append(kinds, named...), append(notes, computed...)
 	}
 	if failure != nil {
 		notes = append(notes, fmt.Sprintf("the sample cannot be rendered; complete config/samples/%s.yaml: %v", f.Singular(),
 			failure))
 	}
-	rights, err := rbac.Format(rbac.RulesFor(f.rbacFeatures(), objects, kinds))
+	rights, err := operatorrules.Format(operatorrules.RulesFor(f.rbacFeatures(), objects, kinds))
 	f.Rights = rights
 	return notes, err
 }

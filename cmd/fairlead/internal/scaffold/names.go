@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/rbac"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold/operatorrules"
 )
 
 // Plural is the name of the resource of the component's type.
@@ -75,8 +75,8 @@ func (o Options) WebhookPath() string {
 }
 
 // rbacFeatures returns the interfaces of the component that need additional RBAC rules.
-func (o Options) rbacFeatures() rbac.Features {
-	return rbac.Features{
+func (o Options) rbacFeatures() operatorrules.Features {
+	return operatorrules.Features{
 		KubeConfig:     o.Has(string(InterfaceKubeConfig)),
 		ServiceAccount: o.Has(string(InterfaceServiceAccount)),
 		Placement:      o.Has(string(InterfacePlacement)),

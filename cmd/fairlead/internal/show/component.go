@@ -65,7 +65,8 @@ func (c Component) kind() string {
 
 // isReadyMade reports whether the component is of the ready-made operator.
 func (c Component) isReadyMade() bool {
-	return schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).GroupKind() == v1alpha1.GroupVersion.WithKind("Component").GroupKind()
+	readyMade := v1alpha1.GroupVersion.WithKind("Component").GroupKind()
+	return schema.FromAPIVersionAndKind(c.APIVersion, c.Kind).GroupKind() == readyMade
 }
 
 // objectName returns the name of the component in the form of kubectl, such as component.fairlead.io/shop.

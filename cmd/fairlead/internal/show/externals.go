@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/externals"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/componentexternals"
 )
 
 // Externals are the dependents of a component outside Kubernetes.
@@ -36,7 +36,7 @@ type External struct {
 }
 
 // NewExternals converts the externals of a component into the form that commands print.
-func NewExternals(c externals.Component) Externals {
+func NewExternals(c componentexternals.Component) Externals {
 	all := Externals{
 		APIVersion: SchemaVersion, Kind: "Externals", Component: NewComponent(c.Live, c.Status), Externals: []External{},
 	}

@@ -17,7 +17,8 @@ func writeReaders(text *strings.Builder, palette terminal.Palette, found []reade
 	if len(found) == 0 {
 		return
 	}
-	text.WriteString("\n" + palette.In(terminal.Bad, "Other components read from this one, and lose what they read:") + "\n")
+	title := "Other components read from this one, and lose what they read:"
+	text.WriteString("\n" + palette.In(terminal.Bad, title) + "\n")
 	for _, r := range found {
 		text.WriteString("  " + terminal.Clean(ReaderText(r)) + "\n")
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -94,7 +94,7 @@ var _ = Describe("Tree", func() {
 	old := status(metav1alpha1.StateReady, metav1.ConditionTrue, "Ready", "5 dependents are ready")
 	old.Dependents.Ready, old.Dependents.Summary = old.Dependents.Total, "5/5"
 	explained := show.NewTree(shop("shop", time.Hour), progressing, nodes())
-	explained.AddCauses(map[string][]causes.Cause{
+	explained.AddCauses(map[string][]dependentcauses.Cause{
 		"Deployment.apps shop/web": {{Object: "Pod shop/web-7d4", Reason: "Unschedulable", Message: "0/1 nodes are available"}},
 	})
 

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 )
 
 // Status is the status of a component as commands print it.
@@ -72,7 +72,7 @@ type Waiting struct {
 	Reason    string `json:"reason"`
 	Message   string `json:"message,omitempty"`
 	// Causes are the reasons why the dependent is not ready, found in objects that belong to it, such as its Pods.
-	Causes []causes.Cause `json:"causes,omitempty"`
+	Causes []dependentcauses.Cause `json:"causes,omitempty"`
 }
 
 // Blocked is a type whose instances block a deletion or a prune.
@@ -150,7 +150,7 @@ func NewStatus(obj *unstructured.Unstructured, status metav1alpha1.Status, setti
 }
 
 // AddCauses adds causes to the dependents that the component waits for. The keys of found are names of dependents.
-func (s *Status) AddCauses(found map[string][]causes.Cause) {
+func (s *Status) AddCauses(found map[string][]dependentcauses.Cause) {
 	for i := range s.Waiting {
 		s.Waiting[i].Causes = found[s.Waiting[i].Dependent]
 	}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
@@ -63,7 +63,7 @@ type Dependent struct {
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
-	Causes []causes.Cause `json:"causes,omitempty"`
+	Causes []dependentcauses.Cause `json:"causes,omitempty"`
 	// Ignored are the fields of the live object that are left to others.
 	Ignored []TreeIgnored `json:"ignored,omitempty"`
 }
@@ -136,7 +136,7 @@ func (t *Tree) countLive() {
 }
 
 // AddCauses adds the causes of the dependents that are not ready, given by the dependents' names.
-func (t *Tree) AddCauses(found map[string][]causes.Cause) {
+func (t *Tree) AddCauses(found map[string][]dependentcauses.Cause) {
 	for i := range t.Dependents {
 		t.Dependents[i].Causes = found[t.Dependents[i].String()]
 	}
@@ -263,7 +263,8 @@ func (t Tree) headline(p terminal.Palette) string {
 	if t.reported != "" {
 		summary += " (" + t.reported + " in the status)"
 	}
-	line += fmt.Sprintf("%s, %s dependents ready, revision %d", p.In(toneOf(c.State), oneLine(c.State)), summary, c.Revision)
+	state := p.In(toneOf(c.State), oneLine(c.State))
+	line += fmt.Sprintf("%s, %s dependents ready, revision %d", state, summary, c.Revision)
 	if c.State != string(metav1alpha1.StateReady) && c.Message != "" {
 		line += "\n" + oneLine(c.Message)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/operator"
 )
@@ -54,7 +54,7 @@ type Why struct {
 	// NotReady says why the dependent is not ready, with the values that its condition ready-when saw.
 	NotReady string `json:"notReady,omitempty"`
 	// Causes are the reasons why the dependent is not ready, in the objects below it and in its events.
-	Causes []causes.Cause `json:"causes,omitempty"`
+	Causes []dependentcauses.Cause `json:"causes,omitempty"`
 	// Unknown lists the facts that could not be determined, with reasons.
 	Unknown []string  `json:"unknown,omitempty"`
 	Field   *WhyField `json:"field,omitempty"`

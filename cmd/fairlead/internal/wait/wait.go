@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
@@ -26,7 +26,7 @@ type Waiter struct {
 	// unserved limits a wait for nothing but types that nobody serves; zero is no limit.
 	unserved time.Duration
 	// find returns the causes why dependents in a status are not ready, by the dependents' names.
-	find func(context.Context, metav1alpha1.Status) map[string][]causes.Cause
+	find func(context.Context, metav1alpha1.Status) map[string][]dependentcauses.Cause
 
 	mu      sync.Mutex
 	display progress.Display
@@ -35,7 +35,7 @@ type Waiter struct {
 	// status is the latest status. It is empty as long as the status is of an older generation than the awaited one.
 	status metav1alpha1.Status
 	// causes is the latest result of find.
-	causes map[string][]causes.Cause
+	causes map[string][]dependentcauses.Cause
 	// giveUp ends the wait with a cause. unservedLimit calls it; it is nil unless only types are waited for.
 	giveUp        context.CancelCauseFunc
 	unservedLimit *time.Timer
@@ -48,8 +48,8 @@ var errUnserved = errors.New("types are not served")
 func New(c *cluster.Cluster, target cluster.Target, timeout time.Duration, out io.Writer) *Waiter {
 	return &Waiter{
 		cluster: c, target: target, timeout: timeout, display: progress.NewDisplay(out),
-		find: func(ctx context.Context, status metav1alpha1.Status) map[string][]causes.Cause {
-			return causes.OfStatus(ctx, c, status)
+		find: func(ctx context.Context, status metav1alpha1.Status) map[string][]dependentcauses.Cause {
+			return dependentcauses.OfStatus(ctx, c, status)
 		},
 	}
 }
@@ -170,7 +170,7 @@ func (w *Waiter) draw() {
 
 // causesOf returns a line for each cause of the dependents that the component waits for, in the order of the status. A
 // cause that the operator has entered into the status is left out.
-func causesOf(status metav1alpha1.Status, found map[string][]causes.Cause) []string {
+func causesOf(status metav1alpha1.Status, found map[string][]dependentcauses.Cause) []string {
 	var lines []string
 	for _, waiting := range status.Waiting {
 		for _, c := range found[waiting.Dependent] {

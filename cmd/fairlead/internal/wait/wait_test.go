@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
@@ -25,8 +25,8 @@ func TestCausesAreShownWhenWaitingLasts(t *testing.T) {
 		display := &shown{}
 		w := &Waiter{
 			display: display,
-			find: func(context.Context, metav1alpha1.Status) map[string][]causes.Cause {
-				return map[string][]causes.Cause{job: {{Object: job, Reason: "FailedCreate", Message: "no account"}}}
+			find: func(context.Context, metav1alpha1.Status) map[string][]dependentcauses.Cause {
+				return map[string][]dependentcauses.Cause{job: {{Object: job, Reason: "FailedCreate", Message: "no account"}}}
 			},
 		}
 		ctx, cancel := context.WithCancel(t.Context())

@@ -8,12 +8,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/notes"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
@@ -167,15 +167,15 @@ func (o *applyOptions) run(ctx context.Context, name, place string) error {
 		}
 	}
 	publisher := publish.Publisher{Client: c.Client, Done: o.Println, Warn: o.Warn, CheckUnchanged: o.spec.adopt}
-	var found preview.Findings
+	var found changepreview.Findings
 	planned := false
 	check := newPreflight(o.Console, target, place, o.spec.adopt)
 	publisher.Check = func(obj *unstructured.Unstructured, sources []*corev1.ConfigMap) ([]metav1alpha1.AdoptRule, error) {
 		if err := check.checkParent(obj); err != nil || o.unplanned {
 			return nil, err
 		}
-		change := preview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
-		found, err = preview.Check(ctx, command.NewGate(c, false, o.Tell), target, obj, change)
+		change := changepreview.Sources{ConfigMaps: sources, Archive: archive, Place: place, Inputs: given}
+		found, err = changepreview.Check(ctx, command.NewGate(c, false, o.Tell), target, obj, change)
 		planned = err == nil
 		return check.decide(found, err)
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -15,7 +15,9 @@ import (
 // leftBehind returns warnings about the objects that a component owned in other clusters and that its source does not
 // have any more. No record of this cluster has them, so the component neither prunes nor deletes them. found is the
 // plan of the apply that takes over the other objects.
-func leftBehind(ctx context.Context, f cluster.Object, clusters []string, found preview.Findings) (warnings []error) {
+func leftBehind(
+	ctx context.Context, f cluster.Object, clusters []string, found changepreview.Findings,
+) (warnings []error) {
 	planned := map[string]bool{}
 	for _, s := range slices.Concat(found.Listed, found.Adoptions) {
 		planned[s.Key.String()] = true

@@ -10,12 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 	"github.com/fairlead-io/fairlead/internal/plural"
@@ -76,8 +76,8 @@ var takesNothing = []metav1alpha1.AdoptRule{}
 
 // decide returns the entries that the apply adds to spec.adopt, or the reasons why the component is not written. err is
 // the error of the plan.
-func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.AdoptRule, error) {
-	if unplanned, ok := errors.AsType[*preview.UnplannedError](err); ok {
+func (p preflight) decide(found changepreview.Findings, err error) ([]metav1alpha1.AdoptRule, error) {
+	if unplanned, ok := errors.AsType[*changepreview.UnplannedError](err); ok {
 		if p.adopt {
 			return nil, exit.Refuse(
 				"%s is not applied: there is no plan, so --adopt would permit nothing: %w", p.target, unplanned)
@@ -109,12 +109,12 @@ func (p preflight) decide(found preview.Findings, err error) ([]metav1alpha1.Ado
 	if found.Unread && len(found.Adoptions) == 0 {
 		return takesNothing, nil
 	}
-	return preview.Entries(found.Adoptions), nil
+	return changepreview.Entries(found.Adoptions), nil
 }
 
 // reasonsAgainst returns the reasons why the component is not written. again is the number of the adoptions that an
 // entry of spec.adopt permits and that need --adopt.
-func (p preflight) reasonsAgainst(found preview.Findings, again int) (reasons []string) {
+func (p preflight) reasonsAgainst(found changepreview.Findings, again int) (reasons []string) {
 	if n := len(found.Adoptions) + again; n > 0 && !p.adopt {
 		reasons = append(reasons, fmt.Sprintf("existing objects would be taken over (%d); rename them in the source, or add "+
 			"--adopt if those who have them now may lose them", n))
@@ -174,7 +174,7 @@ func (p preflight) listAdoptions(steps []result.Step, permitted bool) {
 var helmRelease = regexp.MustCompile(`^the Helm release ([a-z0-9-]+)/([a-z0-9.-]+)(?: |$)`)
 
 // listRecordsToRemove says which records of Helm a person should remove after the adoptions.
-func (p preflight) listRecordsToRemove(found preview.Findings) {
+func (p preflight) listRecordsToRemove(found changepreview.Findings) {
 	for _, line := range recordsToRemove(slices.Concat(found.Adoptions, found.Listed)) {
 		p.print(line)
 	}
@@ -215,7 +215,7 @@ func (p preflight) warnOfUnserved(unserved []result.Waiting) {
 }
 
 // warnOfUnchecked warns of writes of which it is not known whether the API server accepts them.
-func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
+func (p preflight) warnOfUnchecked(unchecked []changepreview.Unchecked) {
 	for _, u := range unchecked[:min(len(unchecked), maxWarnings)] {
 		object := u.Object
 		if u.More > 0 {
@@ -233,7 +233,7 @@ func (p preflight) warnOfUnchecked(unchecked []preview.Unchecked) {
 }
 
 // warnOfDropped warns of fields that the API server drops.
-func (p preflight) warnOfDropped(found preview.Findings) {
+func (p preflight) warnOfDropped(found changepreview.Findings) {
 	if len(found.Dropped) == 0 {
 		return
 	}

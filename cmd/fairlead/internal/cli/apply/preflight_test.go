@@ -7,8 +7,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
@@ -24,7 +24,7 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 	waiting := slices.Repeat([]result.Waiting{{}}, maxWarnings+1)
 	for want, warn := range map[string]func(){
 		"not checked: 2 more objects": func() {
-			p.warnOfUnchecked(append(slices.Repeat([]preview.Unchecked{{}}, maxWarnings), preview.Unchecked{More: 1}))
+			p.warnOfUnchecked(append(slices.Repeat([]changepreview.Unchecked{{}}, maxWarnings), changepreview.Unchecked{More: 1}))
 		},
 		"the deletion of the component would wait for 1 more object": func() { p.warnOfDeletion(waiting) },
 		"1 more object must wait for types that are not served":      func() { p.warnOfUnserved(waiting) },

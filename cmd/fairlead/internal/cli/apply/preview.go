@@ -7,12 +7,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 )
 
 // previewOptions are the flags of the commands that compute what an operator would do: --delete, and the flags of apply
@@ -76,58 +76,58 @@ func (o *previewOptions) check(args []string) error {
 // or the archive of an apply that is assumed to come first.
 func (o *previewOptions) forecast(
 	ctx context.Context, args []string, console *command.Console,
-) (preview.Result, error) {
+) (changepreview.Result, error) {
 	if err := o.check(args); err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	c, target, err := o.clusters.ConnectTo(args[0])
 	if err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	given, err := console.Inputs(o.spec.inputs)
 	if err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	gate := command.NewGate(c, o.callFunctions, console.Tell)
 	if len(args) == 1 && o.spec.manifest != nil {
-		return o.forecastManifest(ctx, gate, target, preview.Change{Inputs: given, Warn: console.Warn})
+		return o.forecastManifest(ctx, gate, target, changepreview.Change{Inputs: given, Warn: console.Warn})
 	}
 	if len(args) == 1 {
-		return preview.Component(ctx, gate, target, preview.Assumed{Deletion: o.deletion, Inputs: given})
+		return changepreview.Component(ctx, gate, target, changepreview.Assumed{Deletion: o.deletion, Inputs: given})
 	}
-	if err := preview.CheckReadyMade(target); err != nil {
-		return preview.Result{}, err
+	if err := changepreview.CheckReadyMade(target); err != nil {
+		return changepreview.Result{}, err
 	}
 	fields, err := o.spec.given()
 	if err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	archive, err := o.spec.load(ctx, args[1], console.Warn)
 	if err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	if err := checkApplicable(target); err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	warnOfUnread(ctx, console.Warn, archive, fields)
-	change := preview.Change{
+	change := changepreview.Change{
 		Archive: archive, Manifest: o.spec.manifest, Place: args[1], Fields: fields, Adopt: o.spec.adoptClusters(),
 		Inputs: given, Warn: console.Warn,
 	}
-	return preview.Applied(ctx, gate, target, change)
+	return changepreview.Applied(ctx, gate, target, change)
 }
 
 // forecastManifest returns the forecast for the component after an apply of its manifest.
 func (o *previewOptions) forecastManifest(
-	ctx context.Context, gate egress.Gate, target cluster.Target, change preview.Change,
-) (preview.Result, error) {
-	if err := preview.CheckReadyMade(target); err != nil {
-		return preview.Result{}, err
+	ctx context.Context, gate egress.Gate, target cluster.Target, change changepreview.Change,
+) (changepreview.Result, error) {
+	if err := changepreview.CheckReadyMade(target); err != nil {
+		return changepreview.Result{}, err
 	}
 	fields, err := o.spec.given()
 	if err != nil {
-		return preview.Result{}, err
+		return changepreview.Result{}, err
 	}
 	change.Manifest, change.Fields, change.Adopt = o.spec.manifest, fields, o.spec.adoptClusters()
-	return preview.Manifest(ctx, gate, target, change)
+	return changepreview.Manifest(ctx, gate, target, change)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
@@ -73,5 +73,5 @@ func fetcherOf(archive publish.Archive) component.Fetcher {
 	if archive.URL == "" {
 		return nil
 	}
-	return preview.Downloaded{Fetcher: fetch.NewHTTP(fetch.Options{}), Archive: archive}
+	return changepreview.Downloaded{Fetcher: fetch.NewHTTP(fetch.Options{}), Archive: archive}
 }

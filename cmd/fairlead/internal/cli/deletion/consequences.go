@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/changepreview"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/deletionrights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/preview"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
@@ -35,7 +35,7 @@ const maxBlockers = 20 * time.Second
 func (o *options) warnOfBlockers(ctx context.Context, f cluster.Object) {
 	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
 	defer cancel()
-	blockers, err := preview.Blockers(ctx, command.NewGate(f.Cluster, false, o.Tell), f.Target, f.Live)
+	blockers, err := changepreview.Blockers(ctx, command.NewGate(f.Cluster, false, o.Tell), f.Target, f.Live)
 	if refusal, ok := errors.AsType[*egress.Refusal](err); ok {
 		o.Warn(fmt.Errorf("the command does not search for foreign instances in the other cluster: %w", refusal))
 	}
@@ -58,7 +58,7 @@ func (o *options) warnOfBlockers(ctx context.Context, f cluster.Object) {
 func (o *options) warnOfRights(ctx context.Context, f cluster.Object) {
 	ctx, cancel := context.WithTimeout(ctx, maxBlockers)
 	defer cancel()
-	report, err := rights.OfDeletion(ctx, f.Cluster, f.Target, f.Live)
+	report, err := deletionrights.OfDeletion(ctx, f.Cluster, f.Target, f.Live)
 	if err != nil || len(report.Missing) == 0 {
 		return
 	}

@@ -11,8 +11,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/deletionrights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -32,14 +32,14 @@ func tellKept(ctx context.Context, f cluster.Object, tell func(line string)) {
 	if err != nil {
 		return
 	}
-	kept := rights.Kept(inventory)
+	kept := deletionrights.Kept(inventory)
 	for _, e := range kept[:min(len(kept), maxKept)] {
 		why := keptByPolicy
 		if status.TargetCluster == "" {
 			why = whyKept(ctx, f, e)
 		}
 		if why != "" {
-			tell(fmt.Sprintf("%s stays in the cluster, %s", rights.KeyOf(e), why))
+			tell(fmt.Sprintf("%s stays in the cluster, %s", deletionrights.KeyOf(e), why))
 		}
 	}
 	if more := len(kept) - maxKept; more > 0 {
@@ -75,7 +75,7 @@ func keptBy(e metav1alpha1.InventoryEntry, live metav1.Object, component manifes
 	_, name := manifests.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
 	owner, known := manifests.ParseOwner(name)
 	isMarked := known && owner.Component() == component
-	_, isCopy := manifests.CopyOf(rights.KeyOf(e), live.GetAnnotations(), owner.Reconciler)
+	_, isCopy := manifests.CopyOf(deletionrights.KeyOf(e), live.GetAnnotations(), owner.Reconciler)
 	switch by := ownership.WriterOf(live); {
 	case isMarked && !isCopy:
 		return keptByPolicy

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/componentexternals"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/externals"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
@@ -72,7 +72,7 @@ func (o *listOptions) run(ctx context.Context, name string, out show.Output) err
 	if err != nil {
 		return err
 	}
-	found, err := externals.Of(ctx, component)
+	found, err := componentexternals.Of(ctx, component)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ and prints the state of the external. You need the right to patch the component.
 type resolveOptions struct {
 	*command.Console
 	clusters command.Clusters
-	answer   externals.Answer
+	answer   componentexternals.Answer
 	wait     command.WaitFlags
 }
 
@@ -134,11 +134,11 @@ func (o *resolveOptions) run(ctx context.Context, name, external string) error {
 	if err != nil {
 		return err
 	}
-	found, err := externals.Of(ctx, component)
+	found, err := componentexternals.Of(ctx, component)
 	if err != nil {
 		return err
 	}
-	resolver, err := externals.NewResolver(found, external)
+	resolver, err := componentexternals.NewResolver(found, external)
 	if err != nil {
 		return err
 	}

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -102,7 +102,7 @@ func statusOf(
 	s := show.NewStatus(obj, status, settings)
 	s.Grant = cluster.Grant(target, obj, status)
 	s.Operator = command.ShownOperator(c.Operator(ctx, target))
-	s.AddCauses(causes.OfStatus(ctx, c, status))
+	s.AddCauses(dependentcauses.OfStatus(ctx, c, status))
 	return s, nil
 }
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/causes"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/dependentcauses"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/plural"
@@ -78,7 +78,7 @@ func (o *treeOptions) run(ctx context.Context, name string, out show.Output) err
 	nodes = tree.AddExternals(nodes, &status)
 	printed := show.NewTree(f.Live, status, nodes)
 	if status.TargetCluster == "" {
-		printed.AddCauses(causes.OfNodes(ctx, f.Cluster, nodes))
+		printed.AddCauses(dependentcauses.OfNodes(ctx, f.Cluster, nodes))
 	}
 	operator := f.Cluster.Operator(ctx, f.Target)
 	printed.Operator = command.ShownOperator(operator)

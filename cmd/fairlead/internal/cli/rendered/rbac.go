@@ -16,12 +16,12 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/completion"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/componentroles"
+	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/deletionrights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/download"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/egress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rbac"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
-	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
@@ -88,7 +88,7 @@ func NewRBAC(base command.Base) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.folder, "dir", "", "folder, archive or URL to render, instead of the component in the cluster")
 	flags.StringVar(&o.account, "service-account", "",
-		"service account of the component; by default the one in its spec, or else "+rights.DefaultAccount)
+		"service account of the component; by default the one in its spec, or else "+deletionrights.DefaultAccount)
 	flags.StringVar(&o.observe, "observe", string(component.WatchScopeCluster),
 		"watch scope of the operator: "+strings.Join(watchScopes, ", "))
 	completion.Values(cmd, "observe", watchScopes...)
@@ -119,11 +119,11 @@ func (o *rbacOptions) run(ctx context.Context, name string) error {
 		return err
 	}
 	grants := r.OfAccount()
-	if rbac.Escalates(grants) {
+	if componentroles.Escalates(grants) {
 		o.Warn(errors.New("there are roles among the dependents: with bind and escalate on these roles, the account can " +
 			"gain the rights that they grant"))
 	}
-	if rbac.EscalatesAnyRole(grants) {
+	if componentroles.EscalatesAnyRole(grants) {
 		o.Warn(errors.New("some roles have the update policy replace, so they are created by POST, and escalate cannot be " +
 			"granted by name: it is granted on all roles; with another update policy it is granted on these roles only"))
 	}
@@ -148,13 +148,16 @@ func (o *rbacOptions) check(name string) error {
 	return nil
 }
 
-func (o *rbacOptions) roles(component client.ObjectKey, named string) rbac.Roles {
-	return rbac.Roles{Component: component, Account: cmp.Or(o.account, named, rights.DefaultAccount), Bind: o.bind}
+func (o *rbacOptions) roles(component client.ObjectKey, named string) componentroles.Roles {
+	account := cmp.Or(o.account, named, deletionrights.DefaultAccount)
+	return componentroles.Roles{Component: component, Account: account, Bind: o.bind}
 }
 
 // requirements renders the component from the folder of --dir or from the cluster, and returns the rights that the
 // rendered objects require.
-func (o *rbacOptions) requirements(ctx context.Context, name string) (rbac.Requirements, rbac.Roles, error) {
+func (o *rbacOptions) requirements(
+	ctx context.Context, name string,
+) (componentroles.Requirements, componentroles.Roles, error) {
 	if o.folder != "" {
 		return o.requirementsOfFolder(ctx, name)
 	}
@@ -163,8 +166,10 @@ func (o *rbacOptions) requirements(ctx context.Context, name string) (rbac.Requi
 
 func (o *rbacOptions) requirementsOfFolder(
 	ctx context.Context, name string,
-) (rbac.Requirements, rbac.Roles, error) {
-	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
+) (componentroles.Requirements, componentroles.Roles, error) {
+	fail := func(err error) (componentroles.Requirements, componentroles.Roles, error) {
+		return componentroles.Requirements{}, componentroles.Roles{}, err
+	}
 	o.source.name = name
 	// The namespace is the one of the kubeconfig, because fairlead apply would create the component there.
 	namespace, err := o.clusters.DefaultNamespace()
@@ -186,7 +191,7 @@ func (o *rbacOptions) requirementsOfFolder(
 		o.Warn(errors.New("the roles have no rights to read the objects of spec.inputs, because a folder does not name " +
 			"them: apply the component, and run the command without --dir"))
 	}
-	r, err := rbac.OfFolder(ctx, req, o.Warn)
+	r, err := componentroles.OfFolder(ctx, req, o.Warn)
 	if err != nil {
 		return fail(errNotRendered(ctx, o.folder, o.source.path, err))
 	}
@@ -196,8 +201,10 @@ func (o *rbacOptions) requirementsOfFolder(
 
 func (o *rbacOptions) requirementsOfComponent(
 	ctx context.Context, name string,
-) (rbac.Requirements, rbac.Roles, error) {
-	fail := func(err error) (rbac.Requirements, rbac.Roles, error) { return rbac.Requirements{}, rbac.Roles{}, err }
+) (componentroles.Requirements, componentroles.Roles, error) {
+	fail := func(err error) (componentroles.Requirements, componentroles.Roles, error) {
+		return componentroles.Requirements{}, componentroles.Roles{}, err
+	}
 	given, err := o.Inputs(o.source.inputs)
 	if err != nil {
 		return fail(err)
@@ -222,7 +229,8 @@ func (o *rbacOptions) requirementsOfComponent(
 	if err != nil {
 		return fail(err)
 	}
-	live := rbac.Live{Gate: command.NewGate(c, o.callFunctions, o.Tell), About: about, Inputs: given, Warn: o.Warn}
+	gate := command.NewGate(c, o.callFunctions, o.Tell)
+	live := componentroles.Live{Gate: gate, About: about, Inputs: given, Warn: o.Warn}
 	r, err := live.OfComponent(ctx, found)
 	if _, refused := errors.AsType[*egress.Refusal](err); refused {
 		return fail(err)
