@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/apitext"
 )
 
-// Grant returns the command that grants the service account of a component the rights that its objects need. It is empty
-// if the status does not say that a right is missing, if the type of the component is that of an author, and for a
-// component with a kubeconfig, because its user needs the rights in another cluster.
+// Grant returns the command that grants the service account of a component the rights that its objects need. It is
+// empty if the status does not say that a right is missing, if the type of the component is that of an author, and for
+// a component with a kubeconfig, because its user needs the rights in another cluster.
 func Grant(target Target, obj *unstructured.Unstructured, status metav1alpha1.Status) string {
 	_, elsewhere, _ := unstructured.NestedMap(obj.Object, "spec", "kubeConfig")
 	if !target.IsReadyMade() || elsewhere || obj.GetDeletionTimestamp() != nil {

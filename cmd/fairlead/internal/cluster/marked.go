@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// MarkedBy returns the objects with the marks of an owner. If some types cannot be listed, it returns those of the other
-// types, and the first error.
+// MarkedBy returns the objects with the marks of an owner. If some types cannot be listed, it returns those of the
+// other types, and the first error.
 func (c *Cluster) MarkedBy(ctx context.Context, owner manifests.Owner) (keys []manifests.Key, err error) {
 	lists, err := c.served.ServerPreferredResources()
 	for _, list := range lists {

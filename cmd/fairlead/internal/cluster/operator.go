@@ -148,7 +148,9 @@ func watched(leases []coordinationv1.Lease, namespace string) bool {
 // leases reads the Lease of the operator in the namespace in the environment. Without this variable it reads that in
 // the default namespace, and if its operator does not serve the components, those in all namespaces. The error is about
 // the first Lease. If the Leases in all namespaces cannot be read, the hint is the end of a message that says so.
-func (c *Cluster) leases(ctx context.Context, namespace string) (leases []coordinationv1.Lease, hint string, err error) {
+func (c *Cluster) leases(
+	ctx context.Context, namespace string,
+) (leases []coordinationv1.Lease, hint string, err error) {
 	first := coordinationv1.Lease{}
 	err = c.Get(ctx, client.ObjectKey{Namespace: operatorNamespace(), Name: leader.Name}, &first)
 	leases = []coordinationv1.Lease{first}

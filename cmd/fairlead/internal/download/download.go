@@ -45,8 +45,8 @@ func HasQuery(place string) bool {
 }
 
 // Get downloads an archive. If digest is not empty, an archive with another digest is refused. Errors of the URL and of
-// the archive are errors of input; if the server cannot be reached, the result is unknown. No error has the query or the
-// user of the URL.
+// the archive are errors of input; if the server cannot be reached, the result is unknown. No error has the query or
+// the user of the URL.
 func Get(ctx context.Context, place, digest string) (Archive, error) {
 	name := Name(place)
 	if err := check(place, name); err != nil {

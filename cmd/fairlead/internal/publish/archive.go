@@ -1,9 +1,9 @@
 // Package publish writes a source and values into a cluster as a component (fairlead apply).
 //
-// An archive behind a URL is named in the component, with its digest. A local folder becomes an immutable ConfigMap whose
-// name depends on its content, or several of them if it is large. All of them exist before one write of the component
-// switches source and values together. Old ConfigMaps are deleted afterwards, except for those that a person may go back
-// to.
+// An archive behind a URL is named in the component, with its digest. A local folder becomes an immutable ConfigMap
+// whose name depends on its content, or several of them if it is large. All of them exist before one write of the
+// component switches source and values together. Old ConfigMaps are deleted afterwards, except for those that a person
+// may go back to.
 package publish
 
 import (
@@ -39,8 +39,8 @@ func (a Archive) Files() (fs.FS, error) { return source.Unpack(a.Data, source.Li
 // SHA256 returns the digest of the bytes of the archive.
 func (a Archive) SHA256() string { return digestOf(a.Data) }
 
-// Load downloads an archive if the place is a URL, and packs a local folder or archive otherwise. If digest is not empty,
-// an archive with another digest is refused.
+// Load downloads an archive if the place is a URL, and packs a local folder or archive otherwise. If digest is not
+// empty, an archive with another digest is refused.
 func Load(ctx context.Context, place, digest string) (Archive, error) {
 	if !download.IsURL(place) {
 		return Pack(place)

@@ -104,9 +104,9 @@ func removeField(obj *unstructured.Unstructured, path []string) {
 	}
 }
 
-// dropUsed removes the entries of spec.adopt that name an object which the component owns, or owned before it purged the
-// object. Such an entry was used, or was not needed. If it stayed, it would permit the take-over of another object of
-// this name, after the component has deleted its own. An inventory that is not in the status is not read; then all
+// dropUsed removes the entries of spec.adopt that name an object which the component owns, or owned before it purged
+// the object. Such an entry was used, or was not needed. If it stayed, it would permit the take-over of another object
+// of this name, after the component has deleted its own. An inventory that is not in the status is not read; then all
 // entries stay.
 func (r Request) dropUsed(obj *unstructured.Unstructured) error {
 	list, _, err := unstructured.NestedSlice(obj.Object, "spec", "adopt")
@@ -177,9 +177,9 @@ func valuesOf(entries []metav1alpha1.AdoptRule) ([]any, error) {
 	return values, nil
 }
 
-// setAdopt adds entries to spec.adopt, without those that it has already. An entry replaces one for another object of the
-// same name. An object that does not exist yet gets a list
-// also if there are no entries. The list of an existing object stays as it is if entries is nil.
+// setAdopt adds entries to spec.adopt, without those that it has already. An entry replaces one for another object of
+// the same name. An object that does not exist yet gets a list also if there are no entries. The list of an existing
+// object stays as it is if entries is nil.
 func setAdopt(obj *unstructured.Unstructured, entries []metav1alpha1.AdoptRule) error {
 	if entries == nil && obj.GetUID() != "" {
 		return nil

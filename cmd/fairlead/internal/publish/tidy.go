@@ -102,7 +102,8 @@ func (p *Publisher) discard(ctx context.Context, s stored, created []*corev1.Con
 	}
 	for _, item := range created {
 		// A component whose apply needs the same source makes it its own, which changes the version, or creates it again.
-		err := p.Client.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}},
+		unused := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: item.Namespace, Name: item.Name}}
+		err := p.Client.Delete(ctx, unused,
 			client.Preconditions{UID: &item.UID, ResourceVersion: &item.ResourceVersion})
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err):

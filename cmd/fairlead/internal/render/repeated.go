@@ -37,8 +37,8 @@ func repeatedIn(err error) (found []*normalise.RepeatedError) {
 	return found
 }
 
-// all returns all files of an object, each with the lines of its documents that have the kind and the name of the object
-// as they are.
+// all returns all files of an object, each with the lines of its documents that have the kind and the name of the
+// object as they are.
 func (p *Places) all(object string) (found []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/helm"
 )
 
-// renderSample renders the source with the values of the sample component. If this fails because a value is missing, the
-// sample gets examples of the values that templates demand.
+// renderSample renders the source with the values of the sample component. If this fails because a value is missing,
+// the sample gets examples of the values that templates demand.
 func (f *facts) renderSample(ctx context.Context, tree fs.FS) ([]*unstructured.Unstructured, error) {
 	var sample struct {
 		Spec map[string]any `json:"spec"`

@@ -32,7 +32,8 @@ func (a Assignments) given() bool {
 }
 
 // otherType matches the message of Helm's parser about an assignment below a value that is neither a map nor a list.
-var otherType = regexp.MustCompile(`^unable to parse key: interface conversion: interface \{\} is (\S+)(?: \{\})?, not (\S+)`)
+var otherType = regexp.MustCompile(
+	`^unable to parse key: interface conversion: interface \{\} is (\S+)(?: \{\})?, not (\S+)`)
 
 // typeNames are the names of types in YAML.
 var typeNames = map[string]string{
