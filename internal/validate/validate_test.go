@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -295,7 +296,7 @@ func TestFieldsBesideHolesAreChecked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	binding, err := manifests.ParseSettings("a.example.com", map[string]string{"a.example.com/bind": "true"})
+	binding, err := settingtext.Parse("a.example.com", map[string]string{"a.example.com/bind": "true"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -55,7 +56,7 @@ func TestEachSettingHasAField(t *testing.T) {
 	if difference := cmp.Diff(want, got); difference != "" || object.Annotations["other"] != "stays" {
 		t.Errorf("(-want +got):\n%s", difference)
 	}
-	for _, name := range manifests.SettingAnnotations() {
+	for _, name := range settingtext.Names() {
 		if got[name] == "" && name != manifests.AnnotationApplyOrder { // It is an alias of the order.
 			t.Errorf("no field sets %s", name)
 		}
@@ -68,7 +69,7 @@ func TestTheReconcilerReadsWhatAnnotateWrites(t *testing.T) {
 		Order: -2, DeleteOrder: new(7), Timeout: time.Minute, UpdatePolicy: metav1alpha1.UpdateRecreate,
 		PrunePolicy: metav1alpha1.PruneAtOnce, Exports: map[string]string{"a": "self.x", "b": "self.y"},
 	}.Annotate(object, reconciler)
-	got, err := manifests.ParseSettings(reconciler, object.Annotations)
+	got, err := settingtext.Parse(reconciler, object.Annotations)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,14 +1,6 @@
 package manifests
 
-import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-	"time"
-
-	"k8s.io/apimachinery/pkg/util/validation"
-)
+import "time"
 
 // GraphSettings are the settings of an object that others depend on by a group, or that depends on other objects.
 type GraphSettings struct {
@@ -32,7 +24,7 @@ type GraphSettings struct {
 // Dependency is an element of the annotation depends-on: an object or a group.
 type Dependency struct {
 	// Key is the object; it is empty if the dependency is a group. Without a namespace in the annotation, the namespace
-	// of Key is empty too; see Resolve.
+	// of Key is empty too.
 	Key Key
 	// Group is the name of the group, and empty if the dependency is an object.
 	Group string
@@ -40,23 +32,14 @@ type Dependency struct {
 	Optional bool
 }
 
-const (
-	// groupMark is the first character of a dependency that is a group.
-	groupMark = "@"
-	// optionalMark is the last character of a dependency that is optional.
-	optionalMark = "?"
-	// MaxDependencies is the maximum number of elements of the annotation depends-on.
-	MaxDependencies = 100
-)
-
 // String returns the form of the annotation.
 func (d Dependency) String() string {
-	text := groupMark + d.Group
+	text := "@" + d.Group
 	if d.Group == "" {
 		text = d.Key.String()
 	}
 	if d.Optional {
-		text += optionalMark
+		text += "?"
 	}
 	return text
 }
@@ -73,111 +56,6 @@ func (d Dependency) In(namespace string) []Key {
 	own := d.Key
 	own.Namespace = namespace
 	return []Key{own, d.Key}
-}
-
-// ParseDependencies parses the annotation depends-on: objects in the form of Key.String and groups in the form @group,
-// separated by commas. A question mark after an element makes it optional. The error names the position of the first
-// invalid element, in characters from 1.
-func ParseDependencies(text string) ([]Dependency, error) {
-	var found []Dependency
-	position := 1
-	for element := range strings.SplitSeq(text, listSeparator) {
-		d, err := parseDependency(strings.TrimSpace(element))
-		if err != nil {
-			blank := len(element) - len(strings.TrimLeft(element, " \t\r\n"))
-			return nil, fmt.Errorf("at character %d: %w", position+blank, err)
-		}
-		found = append(found, d)
-		position += len([]rune(element)) + len(listSeparator)
-	}
-	return found, nil
-}
-
-func parseDependency(text string) (Dependency, error) {
-	if text == "" {
-		return Dependency{}, errors.New("an element is empty; want an object such as StatefulSet.apps db, or a group such " +
-			"as @schema")
-	}
-	name, optional := strings.CutSuffix(text, optionalMark)
-	name = strings.TrimSpace(name)
-	if group, isGroup := strings.CutPrefix(name, groupMark); isGroup {
-		if err := checkGroupName(group); err != nil {
-			return Dependency{}, err
-		}
-		return Dependency{Group: group, Optional: optional}, nil
-	}
-	key, ok := ParseKey(strings.Join(strings.Fields(name), " "))
-	if !ok || strings.Contains(key.Kind, "/") {
-		return Dependency{}, fmt.Errorf("%q is neither an object, such as StatefulSet.apps db or Job.batch shop/migrate, "+
-			"nor a group, such as @schema; an object is written as kind.group, a space, and its name", text)
-	}
-	return Dependency{Key: key, Optional: optional}, nil
-}
-
-// checkGroupName returns an error if a name cannot be the name of a group.
-func checkGroupName(name string) error {
-	if problems := validation.IsDNS1123Subdomain(name); len(problems) > 0 {
-		return fmt.Errorf("%q is not the name of a group: want lower case letters, digits, '-' and '.', such as schema", name)
-	}
-	return nil
-}
-
-// graph parses the settings of the graph. It returns nil if there are none.
-func (p *settingsParser) graph() *GraphSettings {
-	list, depends := p.value(AnnotationDependsOn)
-	group, grouped := p.value(AnnotationDependsOnGroup)
-	timeout := p.duration(AnnotationDependsOnTimeout)
-	if !depends && !grouped && timeout == nil {
-		return nil
-	}
-	g := &GraphSettings{Group: group}
-	if grouped {
-		if err := checkGroupName(group); err != nil {
-			p.fail(AnnotationDependsOnGroup, "%w", err)
-		}
-	}
-	if !depends {
-		if timeout != nil {
-			p.fail(AnnotationDependsOnTimeout, "has no effect without %s; remove it", AnnotationDependsOn)
-		}
-		return g
-	}
-	if count := strings.Count(list, listSeparator) + 1; count > MaxDependencies {
-		p.fail(AnnotationDependsOn, "it has %d elements, more than %d; put the objects into a group, and name the group",
-			count, MaxDependencies)
-		return g
-	}
-	var err error
-	if g.DependsOn, err = ParseDependencies(list); err != nil {
-		p.fail(AnnotationDependsOn, "%w", err)
-	}
-	g.List = JoinDependencies(g.DependsOn)
-	if timeout != nil {
-		g.Timeout = *timeout
-	}
-	p.refuseOrders()
-	return g
-}
-
-// contradictory are the settings that place an object into waves.
-var contradictory = []string{
-	AnnotationOrder, AnnotationApplyOrder, AnnotationPurgeOrder, AnnotationDeleteOrder, AnnotationPhase,
-	AnnotationPhaseOrder,
-}
-
-// refuseOrders adds an error if an object that depends on others also has settings for waves. Such an object is applied
-// when its dependencies are ready, and belongs to no wave.
-func (p *settingsParser) refuseOrders() {
-	var names []string
-	for name := range slices.Values(contradictory) {
-		if _, set := p.annotations[p.prefix+"/"+name]; set {
-			names = append(names, name)
-		}
-	}
-	if len(names) > 0 {
-		p.fail(AnnotationDependsOn, "contradicts %s, because an object that depends on others belongs to no wave; "+
-			"remove one of them", strings.Join(names, ", "))
-	}
 }
 
 // InGraph reports whether an object depends on other objects. Such an object belongs to no wave.
@@ -205,13 +83,4 @@ func (o Object) DependencyGroup() string {
 		return ""
 	}
 	return o.Settings.Graph.Group
-}
-
-// JoinDependencies returns dependencies in the form of the annotation.
-func JoinDependencies(dependencies []Dependency) string {
-	texts := make([]string, 0, len(dependencies))
-	for _, d := range dependencies {
-		texts = append(texts, d.String())
-	}
-	return strings.Join(texts, listSeparator+" ")
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-func ExampleIsSecret() {
-	fmt.Println(manifests.IsSecret(manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}))
-	fmt.Println(manifests.IsSecret(manifests.Key{Group: "example.com", Kind: "Secret", Namespace: "shop", Name: "db"}))
+func ExampleKey_IsSecret() {
+	fmt.Println(manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}.IsSecret())
+	fmt.Println(manifests.Key{Group: "example.com", Kind: "Secret", Namespace: "shop", Name: "db"}.IsSecret())
 	// Output:
 	// true
 	// false

@@ -15,6 +15,9 @@ type Key struct {
 // GroupKind returns the type of the object.
 func (k Key) GroupKind() schema.GroupKind { return schema.GroupKind{Group: k.Group, Kind: k.Kind} }
 
+// IsSecret reports whether the key is that of a Secret.
+func (k Key) IsSecret() bool { return k.GroupKind() == schema.GroupKind{Kind: "Secret"} }
+
 // String returns the key in readable form: Deployment.apps shop/web.
 func (k Key) String() string {
 	name := k.Name
@@ -46,8 +49,3 @@ func (k Key) Compare(other Key) int {
 		strings.Compare(k.Name, other.Name),
 	)
 }
-
-var secretKind = schema.GroupKind{Kind: "Secret"}
-
-// IsSecret reports whether a key is the key of a Secret.
-func IsSecret(key Key) bool { return key.GroupKind() == secretKind }

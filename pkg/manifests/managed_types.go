@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
@@ -65,67 +64,4 @@ func ParseManagedType(text string) (ManagedType, error) {
 		return ManagedType{}, fmt.Errorf("managed type %q: want Kind.group", text)
 	}
 	return ManagedType{schema.GroupKind{Group: group, Kind: kind}}, nil
-}
-
-// ManagedTypes returns the types that a CustomResourceDefinition or an APIService defines.
-func ManagedTypes(obj *unstructured.Unstructured) []ManagedType {
-	switch obj.GroupVersionKind().GroupKind() {
-	case schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}:
-		group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
-		kind, _, _ := unstructured.NestedString(obj.Object, "spec", "names", "kind")
-		if group != "" && kind != "" {
-			return []ManagedType{{schema.GroupKind{Group: group, Kind: kind}}}
-		}
-	case schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}:
-		group, _, _ := unstructured.NestedString(obj.Object, "spec", "group")
-		_, aggregated, _ := unstructured.NestedMap(obj.Object, "spec", "service")
-		if group != "" && aggregated {
-			return []ManagedType{{schema.GroupKind{Group: group, Kind: "*"}}}
-		}
-	}
-	return nil
-}
-
-// TypeSet is an index of managed types.
-type TypeSet struct {
-	exact    map[schema.GroupKind]bool
-	groups   map[string]bool
-	patterns []ManagedType
-}
-
-// NewTypeSet indexes managed types.
-func NewTypeSet(types []ManagedType) TypeSet {
-	s := TypeSet{exact: map[schema.GroupKind]bool{}, groups: map[string]bool{}}
-	for _, t := range types {
-		switch {
-		case strings.Contains(t.Group, "*"):
-			s.patterns = append(s.patterns, t)
-		case t.Kind == "*":
-			s.groups[t.Group] = true
-		default:
-			s.exact[t.GroupKind] = true
-		}
-	}
-	return s
-}
-
-// Has reports whether gk matches one of the managed types.
-func (s TypeSet) Has(gk schema.GroupKind) bool {
-	if s.exact[gk] || s.groups[gk.Group] {
-		return true
-	}
-	for _, p := range s.patterns {
-		if p.Matches(gk) {
-			return true
-		}
-	}
-	return false
-}
-
-// StageOf returns the stage of a type. Objects whose type is one of the managed types are in StageInstances.
-func (s TypeSet) StageOf(gk schema.GroupKind) Stage {
-	if s.Has(gk) {
-		return StageInstances
-	}
-	return stageOf(gk)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -25,7 +26,7 @@ func FuzzNames(f *testing.F) {
 		if managed, err := manifests.ParseManagedType(text); err == nil && managed.String() != text {
 			t.Errorf("%q is parsed as type %q", text, managed)
 		}
-		if hints, err := manifests.ParseStatusHints(text); err != nil && err.Error() == "" {
+		if hints, err := settingtext.ParseStatusHints(text); err != nil && err.Error() == "" {
 			t.Errorf("%q has the hints %v, and an error without a text", text, hints)
 		}
 	})

@@ -78,30 +78,6 @@ func (o Object) Whole() (Object, error) {
 	return o, nil
 }
 
-// Unmarked returns a copy of the manifest without the label and the annotations that Normalise added to identify the
-// dependent. Settings and all other changes that Normalise made are kept.
-func (o Object) Unmarked(reconciler string) (*unstructured.Unstructured, error) {
-	whole, err := o.Whole()
-	if err != nil {
-		return nil, err
-	}
-	body := whole.Body.DeepCopy()
-	labels, annotations := body.GetLabels(), body.GetAnnotations()
-	if delete(labels, reconciler+"/"+LabelOwnerID); len(labels) == 0 {
-		labels = nil
-	}
-	delete(annotations, reconciler+"/"+AnnotationOwnerID)
-	delete(annotations, reconciler+"/"+AnnotationObject)
-	delete(annotations, reconciler+"/"+AnnotationIgnoredByOption)
-	delete(annotations, reconciler+"/"+AnnotationIgnoredBySpec)
-	if delete(annotations, reconciler+"/"+AnnotationDigest); len(annotations) == 0 {
-		annotations = nil
-	}
-	body.SetLabels(labels)
-	body.SetAnnotations(annotations)
-	return body, nil
-}
-
 // Scope is the scope of a type.
 type Scope string
 

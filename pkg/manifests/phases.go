@@ -1,32 +1,5 @@
 package manifests
 
-import (
-	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-)
-
-// checkPhase returns errors for settings that have no effect in a phase of the deletion.
-func (p *settingsParser) checkPhase(s Settings) {
-	if s.Phase == PhaseApply {
-		return
-	}
-	refuse := func(name string, set bool) {
-		if set {
-			p.fail(
-				AnnotationPhase,
-				"is %s, and %s has no effect on an object that is applied once, when the component is deleted; remove one of them",
-				s.Phase,
-				name,
-			)
-		}
-	}
-	refuse(AnnotationPurgeOrder, s.PurgeOrder != nil)
-	refuse(AnnotationReapplyInterval, s.ReapplyInterval != nil)
-	refuse(
-		AnnotationReconcilePolicy,
-		s.ReconcilePolicy != "" && s.ReconcilePolicy != metav1alpha1.ReconcileOnObjectChange,
-	)
-}
-
 // Phase is the part of a component's life in which a dependent is applied.
 type Phase string
 

@@ -24,6 +24,18 @@ type RareSettings struct {
 	ExternalID string
 }
 
+// EffectiveDeleteOrder returns the deletion wave of the object: DeleteOrder, or the negative Order. Deletion waves run
+// in ascending order.
+func (s Settings) EffectiveDeleteOrder() int {
+	if s.DeleteOrder != nil {
+		return *s.DeleteOrder
+	}
+	return -s.Order
+}
+
+// IsObserved reports whether the object is only read: it is never written, recorded as a dependent, or deleted.
+func (s Settings) IsObserved() bool { return s.ReconcilePolicy == metav1alpha1.ReconcileObserve }
+
 // PrunePolicy returns the prune policy; empty selects the default.
 func (s Settings) PrunePolicy() metav1alpha1.PrunePolicy { return s.rare().PrunePolicy }
 
@@ -50,8 +62,7 @@ func (s Settings) ReadyWhen() ReadyWhen { return s.rare().ReadyWhen }
 func (s Settings) WithIgnored(ignored []Ignored) Settings {
 	rare := *s.rare()
 	rare.Ignore = ignored
-	s.setRare(rare)
-	return s
+	return s.WithRare(rare)
 }
 
 // rare returns the rare settings; they are read-only.
@@ -62,10 +73,18 @@ func (s Settings) rare() *RareSettings {
 	return s.Rare
 }
 
-// setRare replaces the rare settings. It does not change the former ones, which copies of s may share.
-func (s *Settings) setRare(rare RareSettings) {
+// WithRare returns the settings with other rare settings, which are nil if none is set.
+func (s Settings) WithRare(rare RareSettings) Settings {
 	s.Rare = &rare
 	if reflect.ValueOf(rare).IsZero() {
 		s.Rare = nil
 	}
+	return s
+}
+
+// Export is a value of a live object that other objects of the set use.
+type Export struct {
+	Name string
+	// Expression is a CEL expression over the live object, self.
+	Expression string
 }

@@ -15,13 +15,3 @@ func TestSizeOfAnObject(t *testing.T) {
 		t.Errorf("Object has %d bytes, more than %d", got, limit)
 	}
 }
-
-// A manifest without rare settings has none in memory.
-func TestSettingsWithoutRareSettings(t *testing.T) {
-	s, err := manifests.ParseSettings("shop.example.com", map[string]string{
-		"shop.example.com/order": "1", "shop.example.com/bind": "false", "shop.example.com/delete-policy": "orphan",
-	})
-	if err != nil || s.Rare != nil {
-		t.Errorf("the settings have %+v, %v", s.Rare, err)
-	}
-}

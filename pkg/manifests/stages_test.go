@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -35,7 +36,7 @@ func TestStageOf(t *testing.T) {
 		{"an instance of any kind of an aggregated group", "metrics.example.com", "Anything", manifests.StageInstances},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := manifests.StageOf(
+			got := typeset.StageOf(
 				schema.GroupKind{Group: c.group, Kind: c.kind},
 				[]manifests.ManagedType{widgets, metrics},
 			)
@@ -63,7 +64,7 @@ func TestManagedTypes(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, m := range manifests.ManagedTypes(decode(t, c.manifest)[0]) {
+			for _, m := range typeset.DefinedBy(decode(t, c.manifest)[0]) {
 				got = append(got, m.String())
 				if parsed, err := manifests.ParseManagedType(m.String()); err != nil || parsed != m {
 					t.Errorf("%s is parsed as %v, %v", m, parsed, err)

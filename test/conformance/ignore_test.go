@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -177,8 +178,8 @@ var _ = Describe("Ignored fields:", func() {
 			g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Ignore = bySpec })
 			expectReady(ctx, g)
 			Expect(web(ctx).GetAnnotations()).To(And(
-				HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredByOption, "spec.replicas"),
-				HaveKeyWithValue(operator+"/"+manifests.AnnotationIgnoredBySpec, "spec.revisionHistoryLimit")))
+				HaveKeyWithValue(operator+"/"+marks.AnnotationIgnoredByOption, "spec.replicas"),
+				HaveKeyWithValue(operator+"/"+marks.AnnotationIgnoredBySpec, "spec.revisionHistoryLimit")))
 			autoscale(ctx, 3)
 			patch(ctx, web(ctx), `{"spec":{"revisionHistoryLimit":5}}`)
 			settle(ctx, operator)

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -67,7 +68,7 @@ func (w *witness) note(event watch.Event) {
 	case *v1alpha1.Component:
 		w.component = o
 	case client.Object:
-		digest := o.GetAnnotations()[reconciler+"/"+manifests.AnnotationDigest]
+		digest := o.GetAnnotations()[reconciler+"/"+marks.AnnotationDigest]
 		first, known := w.seen[o.GetUID()]
 		switch {
 		case event.Type == watch.Deleted:

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -113,7 +114,7 @@ func (p *run[C]) guards(ctx context.Context, s sight) ([]string, error) {
 		if t.group != "admissionregistration.k8s.io" || s.exists {
 			continue
 		}
-		list, err := p.list(ctx, t, manifests.LabelGuardOf)
+		list, err := p.list(ctx, t, marks.LabelGuardOf)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +153,7 @@ func (p *run[C]) dependents(ctx context.Context) ([]unstructured.Unstructured, e
 		}
 		for _, o := range list {
 			key := manifests.Key{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
-			_, copied := manifests.CopyOf(key, o.GetAnnotations(), p.Reconciler)
+			_, copied := marks.CopyOf(key, o.GetAnnotations(), p.Reconciler)
 			if !copied && o.GetAnnotations()[p.Reconciler+"/"+manifests.AnnotationOwnerID] == p.owner.String() {
 				found = append(found, o)
 			}

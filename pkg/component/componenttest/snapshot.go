@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -47,7 +48,7 @@ func portable(obj *unstructured.Unstructured, reconciler, namespace string) (any
 	}
 	// They are made of the namespace, too.
 	unstructured.RemoveNestedField(o.Object, "metadata", "labels", reconciler+"/"+manifests.LabelOwnerID)
-	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", reconciler+"/"+manifests.AnnotationDigest)
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", reconciler+"/"+marks.AnnotationDigest)
 	ports, _, _ := unstructured.NestedSlice(o.Object, "spec", "ports")
 	for _, port := range ports {
 		if p, ok := port.(map[string]any); ok {

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -41,7 +42,7 @@ func AddObserved(ctx context.Context, reader Reader, nodes []Node, status *metav
 func readObserved(ctx context.Context, reader Reader, entry metav1alpha1.InventoryEntry) Node {
 	key := manifests.Key{Group: entry.Group, Kind: entry.Kind, Namespace: entry.Namespace, Name: entry.Name}
 	node := Node{
-		Key: key, Version: entry.Version, Wave: entry.Order, Stage: manifests.StageOf(key.GroupKind(), nil), Observed: true,
+		Key: key, Version: entry.Version, Wave: entry.Order, Stage: typeset.StageOf(key.GroupKind(), nil), Observed: true,
 	}
 	obj := blank(entry)
 	if err := reader.Get(ctx, client.ObjectKey{Namespace: entry.Namespace, Name: entry.Name}, obj); err != nil {

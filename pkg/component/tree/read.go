@@ -16,6 +16,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/logging"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -43,7 +45,7 @@ func Read(ctx context.Context, reader Reader, inventory []metav1alpha1.Inventory
 	for i, entry := range inventory {
 		reads.Go(func() error {
 			nodes[i] = readNode(ctx, reader, entry)
-			nodes[i].Stage = manifests.StageOf(nodes[i].Key.GroupKind(), managed)
+			nodes[i].Stage = typeset.StageOf(nodes[i].Key.GroupKind(), managed)
 			return ctx.Err()
 		})
 	}
@@ -125,7 +127,7 @@ func dependenciesOf(entry metav1alpha1.InventoryEntry) []string {
 	if entry.DependsOn == "" {
 		return nil
 	}
-	parsed, err := manifests.ParseDependencies(entry.DependsOn)
+	parsed, err := settingtext.ParseDependencies(entry.DependsOn)
 	if err != nil {
 		return []string{entry.DependsOn}
 	}

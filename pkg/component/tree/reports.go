@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -26,7 +27,7 @@ func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node 
 		all = append(all, Node{
 			Key:     key,
 			Wave:    int(w.Wave),
-			Stage:   manifests.StageOf(key.GroupKind(), nil),
+			Stage:   typeset.StageOf(key.GroupKind(), nil),
 			State:   result.NodeUnknown,
 			Reason:  ReasonNotServed,
 			Message: w.Message,

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/internal/validate"
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/internal/externalkinds"
@@ -63,7 +64,7 @@ func unexpectedSettings(manifest *unstructured.Unstructured) []error {
 	var errs []error
 	for key := range manifest.GetAnnotations() {
 		prefix, name, _ := strings.Cut(key, "/")
-		if slices.Contains(manifests.SettingAnnotations(), name) {
+		if slices.Contains(settingtext.Names(), name) {
 			errs = append(errs, fmt.Errorf("%s %s: annotation %s is a setting if the reconciler is called %s; "+
 				"set Options.Reconciler, so that settings are checked", manifest.GetKind(), manifest.GetName(), key, prefix))
 		}

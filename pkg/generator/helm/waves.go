@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/internal/hookorder"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -283,7 +284,7 @@ func (w waves) isNeeded(object *unstructured.Unstructured, hooks []*unstructured
 			func(h *unstructured.Unstructured) bool { return w.namespaceOf(h) == object.GetName() },
 		)
 	case "CustomResourceDefinition":
-		types := manifests.ManagedTypes(object)
+		types := typeset.DefinedBy(object)
 		return slices.ContainsFunc(hooks, func(h *unstructured.Unstructured) bool {
 			return slices.Contains(types, manifests.ManagedType{GroupKind: h.GroupVersionKind().GroupKind()})
 		})

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -53,7 +54,7 @@ func (d dependsOn) add(object *unstructured.Unstructured) error {
 	var all []manifests.Dependency
 	if list, set := annotations[d.name]; set {
 		var err error
-		if all, err = manifests.ParseDependencies(list); err != nil {
+		if all, err = settingtext.ParseDependencies(list); err != nil {
 			return err
 		}
 	}
@@ -68,7 +69,7 @@ func (d dependsOn) add(object *unstructured.Unstructured) error {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[d.name] = manifests.JoinDependencies(all)
+	annotations[d.name] = settingtext.JoinDependencies(all)
 	object.SetAnnotations(annotations)
 	return nil
 }

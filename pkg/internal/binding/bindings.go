@@ -15,6 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/internal/holes"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/objectmeta"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -98,7 +99,7 @@ func (b Bindings) Bind(ctx context.Context, o manifests.Object, value func(name 
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	annotations[b.reconciler+"/"+manifests.AnnotationDigest] = bound.Digest
+	annotations[b.reconciler+"/"+marks.AnnotationDigest] = bound.Digest
 	bound.Body.SetAnnotations(annotations)
 	return Bound{Object: bound}, objectmeta.CheckAnnotations(annotations)
 }
@@ -107,7 +108,7 @@ func (b Bindings) Bind(ctx context.Context, o manifests.Object, value func(name 
 // text of a Secret.
 func (b Bindings) withoutValues(o manifests.Object, err error) error {
 	switch {
-	case !manifests.IsSecret(o.Key):
+	case !o.Key.IsSecret():
 		return err
 	case errors.Is(err, ErrNotYet):
 		return ErrNotYet
@@ -238,7 +239,7 @@ func (c *bindingCheck) checkUse(o manifests.Object, names []string, protected bo
 		exporter := c.bindings.exporters[name]
 		order, inWave := c.orders[exporter]
 		switch {
-		case manifests.IsSecret(exporter) && !protected:
+		case exporter.IsSecret() && !protected:
 			return fmt.Errorf(
 				"%s is a value of %s, and values of Secrets can be bound into the data of Secrets only", name, exporter)
 		case inWave && !o.InGraph() && order > o.Settings.Order:

@@ -36,7 +36,7 @@ func CheckPublished(names []string, objects []manifests.Object) error {
 			errs = append(errs, fmt.Errorf(
 				"the component publishes the export %.80q, but none of its manifests exports it%s", name, knownExports(exporters),
 			))
-		case manifests.IsSecret(key):
+		case key.IsSecret():
 			errs = append(errs, fmt.Errorf(
 				"the component publishes the export %s of %s, but values of Secrets are never published", name, key,
 			))

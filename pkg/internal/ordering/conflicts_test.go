@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/internal/ordering"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
@@ -387,7 +388,7 @@ func TestPhasesTakeNoOrdinarySettings(t *testing.T) {
 		{"phase=pre-delete reconcile-policy=once", "annotation shop.example.com/phase: is pre-delete, and reconcile-policy has no effect on an object that is applied once, when the component is deleted; remove one of them"},
 		{"phase=apply purge-order=3", ""},
 	} {
-		_, err := manifests.ParseSettings("shop.example.com", builtJob(c.settings).GetAnnotations())
+		_, err := settingtext.Parse("shop.example.com", builtJob(c.settings).GetAnnotations())
 		if got := errors.Join(err); (got == nil) != (c.want == "") || got != nil && got.Error() != c.want {
 			t.Errorf("%s\ngot  %v\nwant %s", c.settings, got, c.want)
 		}

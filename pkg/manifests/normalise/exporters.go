@@ -6,7 +6,9 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/depgraph"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/objectmeta"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -45,12 +47,12 @@ func (n normaliser) addExportersOf(o *manifests.Object, exporters []manifests.Ke
 			g.DependsOn = append(g.DependsOn, manifests.Dependency{Key: exporter})
 		}
 	}
-	if len(g.DependsOn) > manifests.MaxDependencies {
+	if len(g.DependsOn) > settingtext.MaxDependencies {
 		return fmt.Errorf(
 			"annotation %s/%s: it has %d elements together with the objects whose values it binds, more than %d",
-			n.Reconciler, manifests.AnnotationDependsOn, len(g.DependsOn), manifests.MaxDependencies)
+			n.Reconciler, manifests.AnnotationDependsOn, len(g.DependsOn), settingtext.MaxDependencies)
 	}
-	list := manifests.JoinDependencies(g.DependsOn)
+	list := settingtext.JoinDependencies(g.DependsOn)
 	if list == g.List {
 		return nil
 	}
@@ -58,8 +60,8 @@ func (n normaliser) addExportersOf(o *manifests.Object, exporters []manifests.Ke
 	annotations := o.Body.GetAnnotations()
 	annotations[n.Reconciler+"/"+manifests.AnnotationDependsOn] = list
 	delete(annotations, n.Reconciler+"/"+manifests.AnnotationOwnerID)
-	delete(annotations, n.Reconciler+"/"+manifests.AnnotationObject)
-	delete(annotations, n.Reconciler+"/"+manifests.AnnotationDigest)
+	delete(annotations, n.Reconciler+"/"+marks.AnnotationObject)
+	delete(annotations, n.Reconciler+"/"+marks.AnnotationDigest)
 	o.Body.SetAnnotations(annotations)
 	labels := o.Body.GetLabels()
 	if delete(labels, n.Reconciler+"/"+manifests.LabelOwnerID); len(labels) == 0 {

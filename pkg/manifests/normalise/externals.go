@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/holes"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -41,7 +42,7 @@ func (n normaliser) checkExternal(body *unstructured.Unstructured, s manifests.S
 		errs = append(errs, fmt.Errorf("apiVersion is %s; the only version is %s/%s",
 			body.GetAPIVersion(), manifests.ExternalGroup, manifests.ExternalVersion))
 	}
-	errs = append(errs, manifests.CheckExternalName(gvk.Kind, body.GetName()))
+	errs = append(errs, settingtext.CheckExternalName(gvk.Kind, body.GetName()))
 	for _, field := range slices.Sorted(maps.Keys(body.Object)) {
 		if !slices.Contains([]string{"apiVersion", "kind", "metadata", "references", "spec"}, field) {
 			errs = append(errs, fmt.Errorf("%s: an external has the fields references and spec only; remove it", field))
@@ -52,7 +53,7 @@ func (n normaliser) checkExternal(body *unstructured.Unstructured, s manifests.S
 			errs = append(errs, fmt.Errorf("annotation %s/%s: has no effect on an external; remove it", n.Reconciler, name))
 		}
 	}
-	if _, err := manifests.ExternalReferences(body); err != nil {
+	if _, err := settingtext.ExternalReferences(body); err != nil {
 		errs = append(errs, err)
 	}
 	if data, err := json.Marshal(body.Object); err != nil || len(data) > maxExternal {

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
@@ -42,7 +43,7 @@ spec: {charset: utf8}
 	if objects[0].Settings.ExternalID() != "4711" {
 		t.Errorf("external id %q", objects[0].Settings.ExternalID())
 	}
-	refs, err := manifests.ExternalReferences(objects[0].Body)
+	refs, err := settingtext.ExternalReferences(objects[0].Body)
 	want := metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: "admin", Credential: true}
 	if err != nil || len(refs) != 1 || refs[0] != want {
 		t.Errorf("references %v, %v", refs, err)

@@ -15,6 +15,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -81,8 +82,8 @@ func newIgnoreRule(reconciler string, source manifests.IgnoreSource, rule metav1
 
 // ignoredIn returns the ignored fields by all annotations of a manifest.
 func ignoredIn(annotations map[string]string, reconciler string) (ignored []manifests.Ignored, err error) {
-	for _, source := range manifests.IgnoreSources {
-		text, ok := annotations[reconciler+"/"+source.Annotation()]
+	for _, source := range marks.IgnoreSources {
+		text, ok := annotations[reconciler+"/"+marks.IgnoreAnnotation(source)]
 		if !ok {
 			continue
 		}
@@ -109,9 +110,9 @@ func (n normaliser) ignore(body *unstructured.Unstructured, s manifests.Settings
 		return s.Ignored(), checkSecretPaths(body, s.Ignored())
 	}
 	annotations := map[string]string{}
-	for _, source := range manifests.IgnoreSources[1:] {
+	for _, source := range marks.IgnoreSources[1:] {
 		if texts := n.ignoredBy(source, body); len(texts) > 0 {
-			annotations[n.Reconciler+"/"+source.Annotation()] = strings.Join(texts, ", ")
+			annotations[n.Reconciler+"/"+marks.IgnoreAnnotation(source)] = strings.Join(texts, ", ")
 		}
 	}
 	if len(annotations) == 0 {

@@ -8,6 +8,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/marks"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
@@ -28,7 +30,7 @@ func TestPathsThatCannotBeIgnored(t *testing.T) {
 		`metadata.annotations["` + reconciler + `/digest"]`: "the labels and annotations of the reconciler",
 	} {
 		t.Run(path, func(t *testing.T) {
-			_, err := manifests.ParseSettings(reconciler, map[string]string{reconciler + "/ignore": path})
+			_, err := settingtext.Parse(reconciler, map[string]string{reconciler + "/ignore": path})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the annotation: got %v", err)
 			}
@@ -36,7 +38,7 @@ func TestPathsThatCannotBeIgnored(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the rule: got %v", err)
 			}
-			if got := manifests.IgnoredOf(map[string]string{reconciler + "/ignore": "spec.a, " + path}, reconciler); got != nil {
+			if got := marks.IgnoredOf(map[string]string{reconciler + "/ignore": "spec.a, " + path}, reconciler); got != nil {
 				t.Errorf("the live object: got %v", got)
 			}
 		})
@@ -44,7 +46,7 @@ func TestPathsThatCannotBeIgnored(t *testing.T) {
 }
 
 func TestAllPathsOfAnAnnotationAreChecked(t *testing.T) {
-	_, err := manifests.ParseSettings(reconciler, map[string]string{reconciler + "/ignore": "spec..a, kind, spec.b, metadata.name"})
+	_, err := settingtext.Parse(reconciler, map[string]string{reconciler + "/ignore": "spec..a, kind, spec.b, metadata.name"})
 	for _, want := range []string{`path "spec..a"`, `path "kind"`, `path "metadata.name"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in %v", want, err)
@@ -119,14 +121,14 @@ metadata: {name: web, labels: {app: web}, annotations: {shop.example.com/ignore:
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}
-			if n := len(manifests.IgnoredOf(object.Body.GetAnnotations(), reconciler)); n != len(c.want) {
+			if n := len(marks.IgnoredOf(object.Body.GetAnnotations(), reconciler)); n != len(c.want) {
 				t.Errorf("the live object would have %d ignored fields", n)
 			}
 			plain := normaliseWith(t, options, web)[0]
 			if !digests.SameContent(plain.Digest, object.Digest) || (plain.Digest == object.Digest) != (len(c.want) == 1) {
 				t.Errorf("the digest is %s, without rules %s", object.Digest, plain.Digest)
 			}
-			again, err := object.Unmarked(reconciler)
+			again, err := marks.Unmarked(object, reconciler)
 			if err != nil || len(again.GetAnnotations()) != 2 {
 				t.Errorf("unmarked: %v, %v", again, err)
 			}

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -22,9 +23,9 @@ func mark(o manifests.Owner, body *unstructured.Unstructured, reconciler, digest
 		annotations = map[string]string{}
 	}
 	annotations[reconciler+"/"+manifests.AnnotationOwnerID] = o.String()
-	annotations[reconciler+"/"+manifests.AnnotationDigest] = digest
+	annotations[reconciler+"/"+marks.AnnotationDigest] = digest
 	if key := keyOf(body); !key.IsExternal() {
-		annotations[reconciler+"/"+manifests.AnnotationObject] = key.String()
+		annotations[reconciler+"/"+marks.AnnotationObject] = key.String()
 	}
 	body.SetAnnotations(annotations)
 }

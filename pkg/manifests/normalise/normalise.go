@@ -16,6 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/internal/objectmeta"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/internal/binding"
 	"github.com/fairlead-io/fairlead/pkg/internal/ordering"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -78,13 +80,13 @@ func Manifests(generated []*unstructured.Unstructured, o Options) ([]manifests.O
 		expressions: expression.NewBudget(),
 	}
 	for _, body := range bodies {
-		for _, t := range manifests.ManagedTypes(body) {
+		for _, t := range typeset.DefinedBy(body) {
 			n.managed = append(n.managed, t)
 			n.defined[t.GroupKind] = definedScope(body)
 			maps.Copy(n.statuses, definedStatuses(body, t.GroupKind))
 		}
 	}
-	n.types = manifests.NewTypeSet(n.managed)
+	n.types = typeset.New(n.managed)
 	objects := make([]manifests.Object, 0, len(bodies))
 	var refused depgraph.Refused
 	for i, body := range bodies {
@@ -146,7 +148,7 @@ type normaliser struct {
 	// statuses holds, for the types that the set defines, whether their status is a subresource.
 	statuses map[schema.GroupVersionKind]bool
 	managed  []manifests.ManagedType
-	types    manifests.TypeSet
+	types    typeset.Set
 	// expressions bounds the expressions of the set.
 	expressions *expression.Budget
 }
@@ -159,7 +161,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 	if err := n.spendExpressions(body.GetAnnotations()); err != nil {
 		return manifests.Object{}, err
 	}
-	settings, err := manifests.ParseSettings(n.Reconciler, body.GetAnnotations())
+	settings, err := settingtext.Parse(n.Reconciler, body.GetAnnotations())
 	if err != nil {
 		return manifests.Object{}, err
 	}
@@ -167,7 +169,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 	if err := errors.Join(
 		cmp.Or(n.checkExternal(body, settings), checkObservedManifest(settings, body.Object)),
 		checkHints(settings.StatusHints(), gvk.GroupKind(), n.Reconciler),
-		settings.ReadyWhen().CheckName(n.Reconciler, n.Conditions),
+		settingtext.CheckConditionName(settings.ReadyWhen(), n.Reconciler, n.Conditions),
 	); err != nil {
 		return manifests.Object{}, err
 	}
@@ -202,7 +204,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 		Scope:     scope,
 		Settings:  settings,
 		Stage:     n.types.StageOf(gvk.GroupKind()),
-		Types:     manifests.ManagedTypes(body),
+		Types:     typeset.DefinedBy(body),
 		Ephemeral: builtintypes.IsEphemeral(body) || doesWork(body, settings),
 		Immutable: builtintypes.HashImmutable(body),
 		Digest:    digest,

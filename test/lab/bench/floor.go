@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	own "github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -109,7 +110,7 @@ func (s *stage) marked(objects []*unstructured.Unstructured) []*unstructured.Uns
 		o.SetLabels(map[string]string{reconcilerName + "/" + manifests.LabelOwnerID: owner.ID()})
 		o.SetAnnotations(map[string]string{
 			reconcilerName + "/" + manifests.AnnotationOwnerID: owner.String(),
-			reconcilerName + "/" + manifests.AnnotationDigest:  "0123456789abcdef",
+			reconcilerName + "/" + marks.AnnotationDigest:      "0123456789abcdef",
 		})
 		copies = append(copies, o)
 	}

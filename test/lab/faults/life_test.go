@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/test/gadget"
 )
 
@@ -141,7 +141,7 @@ func checkReleased(ctx context.Context, c client.Client, namespace string) error
 			return fmt.Errorf("the orphaned ConfigMap still has fields of %s", reconciler)
 		}
 	}
-	mark := found.Annotations[reconciler+"/"+manifests.AnnotationReleasedBy]
+	mark := found.Annotations[reconciler+"/"+marks.AnnotationReleasedBy]
 	if mark == "" || len(found.Labels)+len(found.Annotations) != 1 || found.Data["value"] != "one" {
 		return fmt.Errorf("the orphaned ConfigMap has the wrong data %v, labels %v or annotations %v",
 			found.Data, found.Labels, found.Annotations)

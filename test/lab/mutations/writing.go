@@ -234,12 +234,12 @@ var writing = []mutation{
 	},
 	{
 		"a release leaves no mark", "execute/orphan.go",
-		`annotations[reconciler+"/"+manifests.AnnotationReleasedBy] = name`, `_ = name`,
+		`annotations[reconciler+"/"+marks.AnnotationReleasedBy] = name`, `_ = name`,
 		"an object that a component released comes back without an entry",
 	},
 	{
 		"an adoption leaves the mark of the release", "execute/toolmarks.go",
-		`marks.Annotations = append(marks.Annotations, key)`, `_ = key`,
+		`removed.Annotations = append(removed.Annotations, key)`, `_ = key`,
 		"a released object that another component adopts loses the mark of its release",
 	},
 	{

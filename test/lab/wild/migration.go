@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/test/lab/markdown"
 )
 
@@ -156,7 +156,7 @@ func (o objects) isOfRandomTemplate(object *unstructured.Unstructured, random ma
 func (m *migration) judgeTraces(s step, all objects) {
 	const (
 		domain   = "fairlead.io"
-		released = domain + "/" + manifests.AnnotationReleasedBy
+		released = domain + "/" + marks.AnnotationReleasedBy
 	)
 	for _, key := range sortedIDs(all) {
 		object := all[key]

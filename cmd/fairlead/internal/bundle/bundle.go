@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -131,10 +132,10 @@ func (b *Bundle) add(
 var localAnnotations = []string{
 	"kubectl.kubernetes.io/last-applied-configuration", "fairlead.io/reconcile-requested-at",
 	"fairlead.io/reconcile-acknowledge", "fairlead.io/accept-unknown",
-	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + manifests.AnnotationDigest,
-	"fairlead.io/" + manifests.AnnotationObject,
-	"fairlead.io/" + manifests.AnnotationIgnoredByOption, "fairlead.io/" + manifests.AnnotationIgnoredBySpec,
-	"fairlead.io/" + manifests.AnnotationReleasedBy,
+	"fairlead.io/" + manifests.AnnotationOwnerID, "fairlead.io/" + marks.AnnotationDigest,
+	"fairlead.io/" + marks.AnnotationObject,
+	"fairlead.io/" + marks.AnnotationIgnoredByOption, "fairlead.io/" + marks.AnnotationIgnoredBySpec,
+	"fairlead.io/" + marks.AnnotationReleasedBy,
 }
 
 // Portable returns a copy of an object without status and without fields that are only valid in its cluster.

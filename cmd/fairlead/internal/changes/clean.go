@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -42,7 +43,7 @@ func reconcilersOf(metadata map[string]any) []string {
 		values, _ := metadata[field].(map[string]any)
 		for key := range values {
 			prefix, name, _ := strings.Cut(key, "/")
-			if name == manifests.AnnotationOwnerID || name == manifests.AnnotationReleasedBy && field == "annotations" {
+			if name == manifests.AnnotationOwnerID || name == marks.AnnotationReleasedBy && field == "annotations" {
 				names = append(names, prefix)
 			}
 		}
@@ -59,8 +60,8 @@ func dropMarks(metadata map[string]any, field string, reconcilers []string) {
 			continue
 		}
 		switch name {
-		case manifests.AnnotationOwnerID, manifests.AnnotationDigest, manifests.AnnotationObject,
-			manifests.AnnotationIgnoredByOption, manifests.AnnotationIgnoredBySpec, manifests.AnnotationReleasedBy:
+		case manifests.AnnotationOwnerID, marks.AnnotationDigest, marks.AnnotationObject,
+			marks.AnnotationIgnoredByOption, marks.AnnotationIgnoredBySpec, marks.AnnotationReleasedBy:
 			delete(values, key)
 		}
 	}

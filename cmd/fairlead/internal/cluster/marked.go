@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -45,7 +46,7 @@ func (c *Cluster) markedBy(
 	}
 	for _, o := range list.Items {
 		key := manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: o.Namespace, Name: o.Name}
-		_, copied := manifests.CopyOf(key, o.Annotations, owner.Reconciler)
+		_, copied := marks.CopyOf(key, o.Annotations, owner.Reconciler)
 		// Controllers copy labels to the objects that they create, so the label alone says nothing.
 		if !copied && o.Annotations[prefix+manifests.AnnotationOwnerID] == owner.String() {
 			keys = append(keys, key)

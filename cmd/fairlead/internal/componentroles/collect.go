@@ -17,6 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/publish"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -120,7 +121,7 @@ func withoutExternals(objects []manifests.Object) (inside []manifests.Object, re
 			inside = append(inside, o)
 			continue
 		}
-		named, err := manifests.ExternalReferences(o.Body)
+		named, err := settingtext.ExternalReferences(o.Body)
 		if err != nil {
 			continue // The manifest was checked before.
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -154,8 +155,8 @@ func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[str
 	settings := map[string]string{}
 	for key, value := range obj.GetAnnotations() {
 		name, isSetting := strings.CutPrefix(key, reconciler+"/")
-		if isSetting && name != manifests.AnnotationOwnerID && name != manifests.AnnotationDigest &&
-			name != manifests.AnnotationObject {
+		if isSetting && name != manifests.AnnotationOwnerID && name != marks.AnnotationDigest &&
+			name != marks.AnnotationObject {
 			settings[name] = value
 		}
 	}

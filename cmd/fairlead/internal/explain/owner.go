@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -71,7 +72,7 @@ func ownerOf(obj *unstructured.Unstructured) (manifests.Owner, bool) {
 			continue
 		}
 		owner, ok := manifests.ParseOwner(text)
-		_, copied := manifests.CopyOf(self, obj.GetAnnotations(), reconciler)
+		_, copied := marks.CopyOf(self, obj.GetAnnotations(), reconciler)
 		if ok && !copied && owner.Reconciler == reconciler &&
 			obj.GetLabels()[reconciler+"/"+manifests.LabelOwnerID] == owner.ID() {
 			return owner, true

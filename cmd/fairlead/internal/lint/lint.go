@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/depgraph"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -60,7 +61,7 @@ func Set(namespace string, objects []manifests.Object) ([]Finding, error) {
 // set indexes the objects that are applied with the component.
 type set struct {
 	objects map[manifests.Key]*manifests.Object
-	defined manifests.TypeSet
+	defined typeset.Set
 	// values are the objects whose exported values each object uses, and so waits for.
 	values map[manifests.Key][]manifests.Key
 	// before caches the objects and waves that come before an object.
@@ -88,7 +89,7 @@ func newSet(objects []manifests.Object) *set {
 			s.objects[o.Key] = o
 		}
 	}
-	s.defined = manifests.NewTypeSet(types)
+	s.defined = typeset.New(types)
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -29,7 +30,7 @@ func WriteRaw(out io.Writer, objects []*unstructured.Unstructured) error {
 func WriteDependents(out io.Writer, objects []manifests.Object) error {
 	var stream bytes.Buffer
 	for _, object := range objects {
-		manifest, err := object.Unmarked(operator.ReconcilerName)
+		manifest, err := marks.Unmarked(object, operator.ReconcilerName)
 		if err == nil {
 			err = write(&stream, "# "+when(object)+"\n", manifest)
 		}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 )
 
 // readyMade is the name of the ready-made operator's reconciler, and the prefix of its settings in a chart.
@@ -13,7 +13,7 @@ const readyMade = "fairlead.io"
 
 // settings matches annotations that are settings of the ready-made operator.
 var settings = regexp.MustCompile(
-	`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join(manifests.SettingAnnotations(), "|") + `)\b`)
+	`\b` + regexp.QuoteMeta(readyMade) + `/(` + strings.Join(settingtext.Names(), "|") + `)\b`)
 
 // readdress renames annotations of the ready-made operator to annotations of the project's operator, which ignores
 // other annotations. Otherwise a chart would lose settings such as a delete policy without an error. The note lists the

@@ -10,7 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 )
 
 // requestFor returns a request for a small project in a folder, with which tests are fast.
@@ -148,11 +148,11 @@ func TestSettingsForTheReadyMadeOperatorAreThoseOfTheProjectsOwn(t *testing.T) {
 	req.Source = fstest.MapFS{
 		"Chart.yaml": {Data: []byte("{apiVersion: v2, name: shop, version: 1.0.0}\n")},
 		"templates/kept.yaml": {Data: []byte("# fairlead.io/docs: here\n# fairlead.io/" +
-			strings.Join(manifests.SettingAnnotations(), "\n# fairlead.io/") + "\n")},
+			strings.Join(settingtext.Names(), "\n# fairlead.io/") + "\n")},
 	}
 	project := newProject(t, req)
 	text := fileOf(t, project, "internal/generator/chart/templates/kept.yaml")
-	for _, name := range manifests.SettingAnnotations() {
+	for _, name := range settingtext.Names() {
 		if !strings.Contains(text, "# "+req.Options.OperatorName+"/"+name+"\n") {
 			t.Errorf("the file lacks the annotation %s: %s", name, text)
 		}

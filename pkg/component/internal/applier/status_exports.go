@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // requestedExports returns the values of the exports that a request names, as JSON. Exports without a value are
@@ -16,7 +15,7 @@ func requestedExports(r Request, f plan.Facts) map[string][]byte {
 	}
 	values := map[string][]byte{}
 	for _, o := range r.Desired {
-		if manifests.IsSecret(o.Key) {
+		if o.Key.IsSecret() {
 			continue
 		}
 		for _, e := range o.Settings.Exports() {

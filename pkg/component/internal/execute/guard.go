@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/fairlead-io/fairlead/internal/apitext"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -126,10 +127,10 @@ func (g *admissionGuard) metadata(a plan.Action) map[string]any {
 	}
 	return map[string]any{
 		"name":   a.Key.Name,
-		"labels": map[string]any{g.reconciler + "/" + manifests.LabelGuardOf: a.Owner},
+		"labels": map[string]any{g.reconciler + "/" + marks.LabelGuardOf: a.Owner},
 		"annotations": map[string]any{
-			g.reconciler + "/" + manifests.AnnotationGuardOf:   a.OwnerName,
-			g.reconciler + "/" + manifests.AnnotationGuardNote: noteOf(a),
+			g.reconciler + "/" + marks.AnnotationGuardOf:   a.OwnerName,
+			g.reconciler + "/" + marks.AnnotationGuardNote: noteOf(a),
 		},
 		"ownerReferences": owners,
 	}
@@ -285,7 +286,7 @@ func (g *admissionGuard) keep(object guardObject, uid types.UID) {
 // isGuard reports whether a policy or a binding is a guard of the reconciler: its name belongs to the owner in its
 // label.
 func (g *admissionGuard) isGuard(obj *unstructured.Unstructured) bool {
-	owner := obj.GetLabels()[g.reconciler+"/"+manifests.LabelGuardOf]
+	owner := obj.GetLabels()[g.reconciler+"/"+marks.LabelGuardOf]
 	return owner != "" && obj.GetName() == plan.GuardName(g.reconciler, owner)
 }
 
@@ -293,7 +294,7 @@ func (g *admissionGuard) isGuard(obj *unstructured.Unstructured) bool {
 // binding.
 func (g *admissionGuard) list(ctx context.Context) ([]Guard, error) {
 	found := map[string]Guard{}
-	selector := metav1.ListOptions{LabelSelector: g.reconciler + "/" + manifests.LabelGuardOf}
+	selector := metav1.ListOptions{LabelSelector: g.reconciler + "/" + marks.LabelGuardOf}
 	for _, resource := range []schema.GroupVersionResource{bindings, policies} {
 		list, err := g.client.Resource(resource).List(ctx, selector)
 		if err != nil {
@@ -306,10 +307,10 @@ func (g *admissionGuard) list(ctx context.Context) ([]Guard, error) {
 			}
 			g.keep(guardObject{resource, obj.GetName()}, obj.GetUID())
 			guard := Guard{
-				Name: obj.GetName(), OwnerID: obj.GetLabels()[g.reconciler+"/"+manifests.LabelGuardOf],
+				Name: obj.GetName(), OwnerID: obj.GetLabels()[g.reconciler+"/"+marks.LabelGuardOf],
 				Created: obj.GetCreationTimestamp().Time,
 			}
-			owner, ok := manifests.ParseOwner(obj.GetAnnotations()[g.reconciler+"/"+manifests.AnnotationGuardOf])
+			owner, ok := manifests.ParseOwner(obj.GetAnnotations()[g.reconciler+"/"+marks.AnnotationGuardOf])
 			if ok && owner.ID() == guard.OwnerID {
 				guard.Owner = owner
 			}

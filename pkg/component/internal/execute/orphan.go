@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -55,7 +57,7 @@ func orphanPatch(live *unstructured.Unstructured, a plan.Action, reconciler stri
 	annotations := removedKeys(live.GetAnnotations(), reconciler)
 	name := live.GetAnnotations()[reconciler+"/"+manifests.AnnotationOwnerID]
 	if owner, ok := manifests.ParseOwner(name); ok && owner.ID() == a.Owner {
-		annotations[reconciler+"/"+manifests.AnnotationReleasedBy] = name
+		annotations[reconciler+"/"+marks.AnnotationReleasedBy] = name
 	}
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(),
@@ -81,7 +83,7 @@ func orphanPatch(live *unstructured.Unstructured, a plan.Action, reconciler stri
 func removedKeys(values map[string]string, reconciler string) map[string]any {
 	patch := map[string]any{}
 	for key := range values {
-		if manifests.IsMark(reconciler, key) {
+		if settingtext.IsMark(reconciler, key) {
 			patch[key] = nil
 		}
 	}

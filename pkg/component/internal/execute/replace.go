@@ -13,10 +13,10 @@ import (
 
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // replace reads an object, merges the manifest into it, and sends an update with the resource version of the read. If
@@ -113,7 +113,7 @@ func droppableFields(
 func settingsAmong(fields map[string]any, reconciler string) map[string]any {
 	settings := maps.Clone(fieldsBelow(fieldsBelow(fields["f:metadata"])["f:annotations"]))
 	maps.DeleteFunc(settings, func(field string, _ any) bool {
-		return !manifests.IsMark(reconciler, strings.TrimPrefix(field, "f:"))
+		return !settingtext.IsMark(reconciler, strings.TrimPrefix(field, "f:"))
 	})
 	return map[string]any{"f:metadata": map[string]any{"f:annotations": settings}}
 }

@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -59,11 +61,11 @@ func (w *writer) takeOver(ctx context.Context, a plan.Action) (plan.Action, erro
 // would delete the object together with this controller.
 func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler string) map[string]any {
 	manifest, labels, annotations := a.Object.Body, map[string]any{}, map[string]any{}
-	marks := removedMarks(live, a, reconciler)
-	for _, key := range marks.Labels {
+	removed := removedMarks(live, a, reconciler)
+	for _, key := range removed.Labels {
 		labels[key] = nil
 	}
-	for _, key := range marks.Annotations {
+	for _, key := range removed.Annotations {
 		annotations[key] = nil
 	}
 	for label := range live.GetLabels() {
@@ -74,7 +76,7 @@ func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler st
 		}
 		labels[label] = nil
 		for key := range live.GetAnnotations() {
-			if manifests.IsMark(other, key) {
+			if settingtext.IsMark(other, key) {
 				annotations[key] = nil
 			}
 		}
@@ -82,8 +84,8 @@ func takeoverPatch(live *unstructured.Unstructured, a plan.Action, reconciler st
 	ownerLabel, ownerAnnotation := reconciler+"/"+manifests.LabelOwnerID, reconciler+"/"+manifests.AnnotationOwnerID
 	labels[ownerLabel] = manifest.GetLabels()[ownerLabel]
 	annotations[ownerAnnotation] = manifest.GetAnnotations()[ownerAnnotation]
-	if name, named := manifest.GetAnnotations()[reconciler+"/"+manifests.AnnotationObject]; named {
-		annotations[reconciler+"/"+manifests.AnnotationObject] = name
+	if name, named := manifest.GetAnnotations()[reconciler+"/"+marks.AnnotationObject]; named {
+		annotations[reconciler+"/"+marks.AnnotationObject] = name
 	}
 	patch := map[string]any{
 		"uid": live.GetUID(), "resourceVersion": live.GetResourceVersion(), "labels": labels, "annotations": annotations,

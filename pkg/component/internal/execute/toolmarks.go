@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // An adoption removes the marks of other tools in the write that makes the component the owner. Otherwise a tool that
@@ -23,13 +23,13 @@ func removedMarks(live *unstructured.Unstructured, a plan.Action, reconciler str
 	if !a.Reason.Adopts() || a.Object == nil {
 		return inspect.ToolMarks{}
 	}
-	marks := inspect.ToolMarksOf(live)
-	if key := reconciler + "/" + manifests.AnnotationReleasedBy; live.GetAnnotations()[key] != "" {
-		marks.Annotations = append(marks.Annotations, key)
+	removed := inspect.ToolMarksOf(live)
+	if key := reconciler + "/" + marks.AnnotationReleasedBy; live.GetAnnotations()[key] != "" {
+		removed.Annotations = append(removed.Annotations, key)
 	}
-	marks.Labels = unset(marks.Labels, a.Object.Body.GetLabels())
-	marks.Annotations = unset(marks.Annotations, a.Object.Body.GetAnnotations())
-	return marks
+	removed.Labels = unset(removed.Labels, a.Object.Body.GetLabels())
+	removed.Annotations = unset(removed.Annotations, a.Object.Body.GetAnnotations())
+	return removed
 }
 
 // isMarkedSince reports whether another tool has marked an object after an action was planned that adopts the object

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -235,7 +236,7 @@ func (f facts) body() *unstructured.Unstructured {
 	if !s.recorded.isOwned() {
 		delete(labels, w.owner.Reconciler+"/"+manifests.LabelOwnerID)
 		delete(annotations, w.owner.Reconciler+"/"+manifests.AnnotationOwnerID)
-		delete(annotations, w.owner.Reconciler+"/"+manifests.AnnotationDigest)
+		delete(annotations, w.owner.Reconciler+"/"+marks.AnnotationDigest)
 	}
 	body.SetLabels(labels)
 	body.SetAnnotations(annotations)

@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -80,7 +81,7 @@ func references(s *situation) []metav1alpha1.Reference {
 	if s.isDone() || s.isUnused() {
 		return nil
 	}
-	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: s.wanted.manifest()})
+	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: s.wanted.manifest()})
 	if s.recorded.state != nil && !s.recorded.state.Gone {
 		refs = append(refs, s.recorded.state.References...)
 	}
@@ -155,7 +156,7 @@ func (p *Pass) problem(s *situation, invalid error) *plan.Failure {
 	if manifest == nil {
 		manifest = s.recorded.applied()
 	}
-	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: manifest})
+	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest})
 	if missing := s.wanted.missing(append(slices.Clone(refs), s.wanted.credentials()...)); len(missing) > 0 {
 		f := plan.Failure{Class: plan.Terminal, Reason: plan.WaitNotFound, Message: strings.Join(missing, "; ")}
 		if p.rendersAny(refs) {

@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Resolution is the answer of a person: the id of the external, or that it does not exist.
@@ -86,7 +86,7 @@ func withoutDigest(manifest json.RawMessage, reconciler string) json.RawMessage 
 		return manifest
 	}
 	annotations := body.GetAnnotations()
-	delete(annotations, reconciler+"/"+manifests.AnnotationDigest)
+	delete(annotations, reconciler+"/"+marks.AnnotationDigest)
 	body.SetAnnotations(annotations)
 	text, err := json.Marshal(body.Object)
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // situation is what is known about an external at one time. Facts, decisions and steps are made from it alone.
@@ -201,7 +201,7 @@ func (s *situation) request(manifest map[string]any) external.Request {
 		Component: w.component, Key: w.key, Spec: spec(manifest), ID: s.id(), Token: s.recorded.token(),
 		Credentials: w.contentsOf(w.credentials()),
 	}
-	if refs, err := manifests.ExternalReferences(&unstructured.Unstructured{Object: manifest}); err == nil {
+	if refs, err := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest}); err == nil {
 		r.References = w.contentsOf(refs)
 	}
 	if applied != nil {

@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -95,7 +96,7 @@ func (w *wanted) credentials() []metav1alpha1.Reference {
 
 // referencesOf returns the references that the calls with a manifest need.
 func (w *wanted) referencesOf(manifest map[string]any) []metav1alpha1.Reference {
-	refs, _ := manifests.ExternalReferences(&unstructured.Unstructured{Object: manifest})
+	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest})
 	for _, ref := range w.credentials() {
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)

@@ -7,10 +7,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // begin begins a call that writes, if it can be made in its window.
@@ -146,7 +146,7 @@ func (c *call) applied(t *step, answer *external.Answer) {
 			if text, err := json.Marshal(c.manifest); err == nil {
 				s.Manifest = text
 			}
-			s.References, _ = manifests.ExternalReferences(&unstructured.Unstructured{Object: c.manifest})
+			s.References, _ = settingtext.ExternalReferences(&unstructured.Unstructured{Object: c.manifest})
 		},
 		recorded: func(t *step) {
 			t.freed = former // The next pass releases the Secrets that no external needs any more.

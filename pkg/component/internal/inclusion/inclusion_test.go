@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -87,13 +88,13 @@ func TestDependentObjectsInherit(t *testing.T) {
 		{"ConfigMap conditional?", manifests.Conditions{Active: "false"}, "applied"},
 		{"ConfigMap conditional", manifests.Conditions{Active: "parameters.none"}, "applied"},
 	} {
-		dependencies, err := manifests.ParseDependencies(c.dependency)
+		dependencies, err := settingtext.ParseDependencies(c.dependency)
 		if err != nil {
 			t.Fatal(err)
 		}
 		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third", &manifests.Conditions{Include: "true"})
 		second.Settings.Graph = &manifests.GraphSettings{
-			DependsOn: dependencies, List: manifests.JoinDependencies(dependencies), Edges: []manifests.Key{first.Key},
+			DependsOn: dependencies, List: settingtext.JoinDependencies(dependencies), Edges: []manifests.Key{first.Key},
 		}
 		third.Settings.Graph = &manifests.GraphSettings{
 			DependsOn: []manifests.Dependency{{Key: second.Key}}, Edges: []manifests.Key{second.Key},

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -185,7 +186,7 @@ func (g randomGraph) object(i int) (manifests.Object, error) {
 		return o, nil
 	}
 	var err error
-	settings.DependsOn, err = manifests.ParseDependencies(settings.List)
+	settings.DependsOn, err = settingtext.ParseDependencies(settings.List)
 	for to := range i {
 		isMember := n.dependsOnGroup && g[to].inGroup
 		if isMember || slices.Contains(slices.Concat(n.required, n.optional, n.bound), to) {

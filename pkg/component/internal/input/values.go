@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const (
@@ -140,7 +140,7 @@ func valuesOfData(ref generator.Reference, data map[string][]byte) []value {
 
 // parseMap returns the map that a YAML text contains, nil if it contains none.
 func parseMap(text []byte) map[string]any {
-	if len(text) > maxParsed || manifests.CheckAliases(text, maxParsed) != nil {
+	if len(text) > maxParsed || bounded.CheckAliases(text, maxParsed) != nil {
 		return nil
 	}
 	asJSON, err := yaml.YAMLToJSON(text)

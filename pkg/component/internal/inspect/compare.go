@@ -12,6 +12,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -72,10 +73,10 @@ func hashEntry(e metav1.ManagedFieldsEntry, annotations map[string]string, recon
 // ownIgnored returns the ignored fields by those annotations of a live object that are among our fields. A rule that
 // another client wrote to the live object would hide the changes of this client.
 func ownIgnored(fields map[string]any, annotations map[string]string, reconciler string) []fieldpath.Path {
-	if len(manifests.LiveIgnored(annotations, reconciler)) == 0 {
+	if len(marks.LiveIgnored(annotations, reconciler)) == 0 {
 		return nil
 	}
-	return manifests.IgnoredOf(ownAnnotations(fields, annotations), reconciler)
+	return marks.IgnoredOf(ownAnnotations(fields, annotations), reconciler)
 }
 
 // ownAnnotations returns the annotations of a live object that are among our fields.
@@ -95,7 +96,7 @@ func ownAnnotations(fields map[string]any, annotations map[string]string) map[st
 // update policy.
 func Ignored(obj metav1.Object, reconciler string) []manifests.Ignored {
 	annotations := obj.GetAnnotations()
-	if len(manifests.LiveIgnored(annotations, reconciler)) == 0 {
+	if len(marks.LiveIgnored(annotations, reconciler)) == 0 {
 		return nil
 	}
 	own := map[string]string{}
@@ -104,7 +105,7 @@ func Ignored(obj metav1.Object, reconciler string) []manifests.Ignored {
 	} {
 		maps.Insert(own, maps.All(ownAnnotations(Entry(obj.GetManagedFields(), reconciler, operation), annotations)))
 	}
-	return manifests.LiveIgnored(own, reconciler)
+	return marks.LiveIgnored(own, reconciler)
 }
 
 // hash returns a hash of a JSON value. The hash has only 64 bits, to keep inventories small.

@@ -17,6 +17,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -105,7 +106,7 @@ func pathText(path structured.Path) string {
 // isMark reports whether a field path leads to a label or an annotation by which dependents are identified.
 func isMark(path structured.Path, reconciler string) bool {
 	return len(path) == 3 && path[0].FieldName != nil && *path[0].FieldName == "metadata" &&
-		path[2].FieldName != nil && manifests.IsMark(reconciler, *path[2].FieldName)
+		path[2].FieldName != nil && settingtext.IsMark(reconciler, *path[2].FieldName)
 }
 
 // removed returns the fields of a manifest that a live object does not have. Fields in lists are ignored.

@@ -5,6 +5,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -14,13 +15,13 @@ import (
 // IsCopy reports whether the marks of the reconciler on an object are those of another object, because another client
 // made a copy of a dependent.
 func IsCopy(key manifests.Key, obj metav1.Object, reconciler string) bool {
-	_, copied := manifests.CopyOf(key, obj.GetAnnotations(), reconciler)
+	_, copied := marks.CopyOf(key, obj.GetAnnotations(), reconciler)
 	return copied
 }
 
 // IsCopyElsewhere is IsCopy for an object whose kind is not known: a copy with another namespace or name.
 func IsCopyElsewhere(obj metav1.Object, reconciler string) bool {
-	named, ok := manifests.ParseKey(obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationObject])
+	named, ok := manifests.ParseKey(obj.GetAnnotations()[reconciler+"/"+marks.AnnotationObject])
 	return ok && (named.Namespace != obj.GetNamespace() || named.Name != obj.GetName())
 }
 
@@ -36,7 +37,7 @@ func withLiveName(manifest map[string]any, live metav1.Object, reconciler string
 }
 
 func withName(manifest map[string]any, live map[string]string, reconciler string) map[string]any {
-	key := reconciler + "/" + manifests.AnnotationObject
+	key := reconciler + "/" + marks.AnnotationObject
 	metadata, _ := manifest["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	if _, named := annotations[key]; !named {

@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/internal/marks"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -31,7 +33,7 @@ func (v View) Exports(ctx context.Context, obj *unstructured.Unstructured) *plan
 		return plan.UnreadExports()
 	}
 	defer end()
-	exports, err := manifests.ParseExports(text)
+	exports, err := settingtext.ParseExports(text)
 	if err != nil {
 		return nil
 	}
@@ -65,11 +67,11 @@ func exportsOf(
 			failures[e.Name] = *failure
 		case err != nil:
 			failures[e.Name] = plan.ExportFailure{Message: "the value cannot be written as JSON"}
-		case size+len(data) > manifests.MaxExportedSize:
+		case size+len(data) > settingtext.MaxExportedSize:
 			failures[e.Name] = plan.ExportFailure{
 				Message: fmt.Sprintf(
 					"the exported values of the object have together more than %d bytes",
-					manifests.MaxExportedSize,
+					settingtext.MaxExportedSize,
 				),
 			}
 		default:
@@ -84,7 +86,7 @@ func exportsOf(
 func export(
 	ctx context.Context, self map[string]any, e manifests.Export,
 ) (value any, failure *plan.ExportFailure, interrupted bool) {
-	program, err := expression.Compile(e.Expression, manifests.ExportScope)
+	program, err := expression.Compile(e.Expression, settingtext.ExportScope)
 	if err != nil {
 		return nil, &plan.ExportFailure{Message: err.Error()}, false
 	}
@@ -127,8 +129,8 @@ func WithSettings(
 	annotations := map[string]string{}
 	for key, value := range live.GetAnnotations() {
 		name, ours := strings.CutPrefix(key, reconciler+"/")
-		if !ours || name == manifests.AnnotationOwnerID || name == manifests.AnnotationDigest ||
-			name == manifests.AnnotationObject {
+		if !ours || name == manifests.AnnotationOwnerID || name == marks.AnnotationDigest ||
+			name == marks.AnnotationObject {
 			annotations[key] = value
 		}
 	}

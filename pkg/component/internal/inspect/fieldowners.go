@@ -10,6 +10,7 @@ import (
 	structured "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -47,7 +48,7 @@ const AncientManager = "ancient-changes"
 // one that its annotation names, because a copy of a dependent has the label, too.
 func (v View) Wrote(key manifests.Key, obj metav1.Object, label string) bool {
 	entries := obj.GetManagedFields()
-	_, named := obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationObject]
+	_, named := obj.GetAnnotations()[v.Reconciler+"/"+marks.AnnotationObject]
 	named = named && !IsCopy(key, obj, v.Reconciler)
 	return len(entries) == 0 && named || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		isOurs := e.Manager == v.FieldManager() || v.isFormer(e.Manager) || e.Manager == AncientManager && named

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -29,7 +30,7 @@ func (v View) addGone(ctx context.Context, obj *unstructured.Unstructured, o *pl
 		return
 	}
 	defer end()
-	condition, err := manifests.ParseGoneWhen(obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationGoneWhen])
+	condition, err := settingtext.ParseGoneWhen(obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationGoneWhen])
 	if err != nil {
 		o.Gone = plan.GoneWaits
 		o.Readiness.Message = manifests.AnnotationGoneWhen + ": the annotation was edited, and cannot be read"

@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/fieldset"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/marks"
 )
 
 // isHeld reports whether the reconciler writes an object without an owner for itself: a record, the guard of a
@@ -13,7 +13,7 @@ import (
 // writes into a record cannot delete it.
 func isHeld(obj metav1.Object, reconciler string) bool {
 	labels := obj.GetLabels()
-	for _, label := range []string{manifests.LabelHeld, manifests.LabelGuardOf} {
+	for _, label := range []string{marks.LabelHeld, marks.LabelGuardOf} {
 		if _, found := labels[reconciler+"/"+label]; found {
 			return true
 		}

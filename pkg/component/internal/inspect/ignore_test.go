@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -45,7 +46,7 @@ func TestIgnoredFieldsAreNoDrift(t *testing.T) {
 }
 
 func TestIgnoredFieldsAreNotComparedWithTheManifest(t *testing.T) {
-	settings, err := manifests.ParseSettings(reconciler, map[string]string{reconciler + "/ignore": "spec.replicas"})
+	settings, err := settingtext.Parse(reconciler, map[string]string{reconciler + "/ignore": "spec.replicas"})
 	if err != nil {
 		t.Fatal(err)
 	}

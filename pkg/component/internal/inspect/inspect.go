@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/builtintypes"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Object returns the facts about a whole object.
@@ -51,7 +51,7 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 		UID:             obj.GetUID(),
 		ResourceVersion: obj.GetResourceVersion(),
 		Generation:      obj.GetGeneration(),
-		Digest:          annotations[reconciler+"/"+manifests.AnnotationDigest],
+		Digest:          annotations[reconciler+"/"+marks.AnnotationDigest],
 		Terminating:     obj.GetDeletionTimestamp() != nil,
 		Readiness:       ready.Result{State: ready.Ready},
 	}
@@ -81,7 +81,7 @@ func Metadata(obj metav1.Object, reconciler string) plan.Observed {
 		}
 	}
 	// The API server lists the annotation released-by under our name.
-	if o.Owner == "" && (isHeld(obj, reconciler) || manifests.ReleasedBy(annotations, reconciler) != "") {
+	if o.Owner == "" && (isHeld(obj, reconciler) || marks.ReleasedBy(annotations, reconciler) != "") {
 		o.Applied, o.Updated = "", ""
 	}
 	return o

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -57,6 +58,6 @@ func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object)
 	desired := fieldpath.Overlay(named, obj.Object, manifest.Settings.IgnoredPaths())
 	return new(match(Match{
 		Component: v.Component, Desired: (&unstructured.Unstructured{Object: desired}).DeepCopy(), Live: obj.DeepCopy(),
-		Changed: obj.GetAnnotations()[v.Reconciler+"/"+manifests.AnnotationDigest] != manifest.Digest,
+		Changed: obj.GetAnnotations()[v.Reconciler+"/"+marks.AnnotationDigest] != manifest.Digest,
 	}))
 }

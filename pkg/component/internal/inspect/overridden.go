@@ -134,7 +134,7 @@ func (w *overrides) add(path structured.Path, sent, live any) {
 // isShown reports whether a value may be part of a text that readers of the component see: a number or a truth value of
 // a built-in type, an image, or a quantity of resources. Other texts may come from a Secret.
 func (w *overrides) isShown(path structured.Path, value any) bool {
-	if !builtintypes.IsBuiltIn(w.key.Group) || manifests.IsSecret(w.key) {
+	if !builtintypes.IsBuiltIn(w.key.Group) || w.key.IsSecret() {
 		return false
 	}
 	switch v := value.(type) {

@@ -9,17 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/fairlead-io/fairlead/internal/fieldset"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ownerOf returns the owner of an object; see manifests.OwnerOf. An object whose owner label another client has
+// ownerOf returns the owner of an object; see marks.OwnerOf. An object whose owner label another client has
 // replaced has no owner: its label says nothing about who owns it.
 func ownerOf(obj metav1.Object, reconciler string) (id, name string) {
 	controller := ""
 	if ref := metav1.GetControllerOfNoCopy(obj); ref != nil {
 		controller = ref.Kind + " " + ref.Name
 	}
-	id, name = manifests.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), reconciler, controller)
+	id, name = marks.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), reconciler, controller)
 	if id != "" && replacedBy(obj, reconciler, id) != "" {
 		return "", ""
 	}
@@ -74,8 +75,8 @@ func isWriter(manager string, metadata map[string]any, label, reconciler string)
 	if manager == prefix[:len(prefix)-1] || manager == AncientManager {
 		return true
 	}
-	return prefix != reconciler+"/" && (hasKey(metadata, "f:annotations", prefix+manifests.AnnotationDigest) ||
-		hasKey(metadata, "f:annotations", prefix+manifests.AnnotationObject))
+	return prefix != reconciler+"/" && (hasKey(metadata, "f:annotations", prefix+marks.AnnotationDigest) ||
+		hasKey(metadata, "f:annotations", prefix+marks.AnnotationObject))
 }
 
 // mentions reports whether the encoded fields of an entry contain a key anywhere.

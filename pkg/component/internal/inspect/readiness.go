@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/serverrules"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -61,7 +62,7 @@ func Hints(obj metav1.Object, reconciler string) ready.Hints {
 	if !ok {
 		return ready.Hints{}
 	}
-	parsed, _ := manifests.ParseStatusHints(text)
+	parsed, _ := settingtext.ParseStatusHints(text)
 	return ready.Hints(parsed)
 }
 
@@ -74,7 +75,7 @@ func hasCondition(obj metav1.Object, reconciler string) bool {
 // conditionOf returns the condition in the reconciler's annotation of a live object. An unreadable condition is
 // ignored, as unreadable hints are.
 func conditionOf(obj metav1.Object, reconciler string) manifests.ReadyWhen {
-	parsed, err := manifests.ParseReadyWhen(obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationReadyWhen])
+	parsed, err := settingtext.ParseReadyWhen(obj.GetAnnotations()[reconciler+"/"+manifests.AnnotationReadyWhen])
 	if err != nil {
 		return manifests.ReadyWhen{}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -93,13 +94,13 @@ func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 // owner label another client has replaced belongs to some component, and nobody knows to which one.
 func ToolMarkOf(key manifests.Key, obj *unstructured.Unstructured, reconciler string) *plan.ToolMark {
 	found := plan.ToolMark{
-		By: ToolMarksOf(obj).By, ReleasedBy: manifests.ReleasedBy(obj.GetAnnotations(), reconciler),
+		By: ToolMarksOf(obj).By, ReleasedBy: marks.ReleasedBy(obj.GetAnnotations(), reconciler),
 	}
-	id, _ := manifests.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), reconciler, "")
+	id, _ := marks.OwnerOf(obj.GetLabels(), obj.GetAnnotations(), reconciler, "")
 	if by := replacedBy(obj, reconciler, id); found.By == "" && id != "" && by != "" {
 		found.By = "a component whose owner label another client has replaced (field manager " + named("", by) + ")"
 	}
-	if of, copied := manifests.CopyOf(key, obj.GetAnnotations(), reconciler); copied {
+	if of, copied := marks.CopyOf(key, obj.GetAnnotations(), reconciler); copied {
 		found.CopyOf = of.String()
 	}
 	if found == *unmarked {

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -208,7 +209,7 @@ func (p Phases) memory(obj client.Object) *records.Memory {
 func unmarked(objects []manifests.Object, reconciler string) ([]*unstructured.Unstructured, error) {
 	bodies := make([]*unstructured.Unstructured, 0, len(objects))
 	for _, o := range objects {
-		body, err := o.Unmarked(reconciler)
+		body, err := marks.Unmarked(o, reconciler)
 		if err != nil {
 			return nil, err
 		}

@@ -11,6 +11,8 @@ import (
 	"k8s.io/client-go/metadata"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -153,11 +155,11 @@ func dependsOn(annotation string) string {
 	if annotation == "" {
 		return ""
 	}
-	dependencies, err := manifests.ParseDependencies(annotation)
+	dependencies, err := settingtext.ParseDependencies(annotation)
 	if err != nil {
 		return ""
 	}
-	return manifests.JoinDependencies(dependencies)
+	return settingtext.JoinDependencies(dependencies)
 }
 
 // definedTypes returns the types that a live definition defines. A deletion of the definition needs them to protect the
@@ -171,7 +173,7 @@ func (s LabelSearch) definedTypes(ctx context.Context, gvr schema.GroupVersionRe
 		return nil, fmt.Errorf("get %s %s: %w", gvr.GroupResource(), name, err)
 	}
 	var types []string
-	for _, t := range manifests.ManagedTypes(obj) {
+	for _, t := range typeset.DefinedBy(obj) {
 		types = append(types, t.String())
 	}
 	return types, nil

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // maxAskedExports is the maximum number of exports that a rendering asks for.
@@ -46,10 +46,10 @@ func (a *AskedExports) ask(name string) {
 	defer a.mu.Unlock()
 	switch {
 	case a.asked[name]:
-	case !manifests.IsExportName(name):
+	case !settingtext.IsExportName(name):
 		a.err = fmt.Errorf(
 			"the rendering asks for export %.80q; the names of exports have letters, digits and _, and at most %d characters",
-			name, manifests.MaxExportName,
+			name, settingtext.MaxExportName,
 		)
 	case len(a.asked) == maxAskedExports:
 		a.err = fmt.Errorf("the rendering asks for more than %d exports", maxAskedExports)

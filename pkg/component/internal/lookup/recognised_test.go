@@ -5,11 +5,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestAComponentRecognisesWhatItReleased(t *testing.T) {
-	const released, ownerID = reconciler + "/" + manifests.AnnotationReleasedBy, reconciler + "/" + manifests.AnnotationOwnerID
+	const released, ownerID = reconciler + "/" + marks.AnnotationReleasedBy, reconciler + "/" + manifests.AnnotationOwnerID
 	other := owner
 	other.Name = "other"
 	for _, c := range []struct {
@@ -28,13 +29,13 @@ func TestAComponentRecognisesWhatItReleased(t *testing.T) {
 		{
 			"not a copy that somebody made of a dependent",
 			map[string]string{reconciler + "/" + manifests.LabelOwnerID: us.ID},
-			map[string]string{ownerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/b"},
+			map[string]string{ownerID: owner.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/b"},
 			false, false,
 		},
 		{
 			"a dependent that names itself",
 			map[string]string{reconciler + "/" + manifests.LabelOwnerID: us.ID},
-			map[string]string{ownerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/a"},
+			map[string]string{ownerID: owner.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/a"},
 			false, true,
 		},
 		{"an object that it released", nil, map[string]string{released: owner.String()}, false, true},

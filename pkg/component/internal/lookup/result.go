@@ -11,9 +11,9 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Result is the result of a look-up, reduced to digests. The digests are sufficient to compare it with a later result
@@ -82,11 +82,11 @@ func (o Owner) Owns(object *unstructured.Unstructured) bool {
 // other component, no controller and no Helm release.
 func (o Owner) Recognises(object *unstructured.Unstructured) bool {
 	annotations := object.GetAnnotations()
-	if owner, _ := manifests.OwnerOf(object.GetLabels(), annotations, o.Reconciler, ""); owner != "" {
+	if owner, _ := marks.OwnerOf(object.GetLabels(), annotations, o.Reconciler, ""); owner != "" {
 		return o.Owns(object)
 	}
 	taken := metav1.GetControllerOf(object) != nil || annotations["meta.helm.sh/release-name"] != ""
-	return manifests.ReleasedBy(annotations, o.Reconciler) == o.ID && !taken || o.Owns(object)
+	return marks.ReleasedBy(annotations, o.Reconciler) == o.ID && !taken || o.Owns(object)
 }
 
 // identify returns the Result of a definite answer; see answer.isDefinite.

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -23,7 +24,7 @@ func numbered(i int) *metav1.PartialObjectMetadata {
 				"7e0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11/example.com/Shop/team-%d/app",
 				i%20,
 			),
-			reconciler + "/" + manifests.AnnotationDigest: fmt.Sprintf("%016x", i),
+			reconciler + "/" + marks.AnnotationDigest: fmt.Sprintf("%016x", i),
 		},
 	}}
 	m.ManagedFields = []metav1.ManagedFieldsEntry{{

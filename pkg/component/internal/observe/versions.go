@@ -10,8 +10,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // Version is the version of a reference: the resource version of an object, the Sum of several objects, or empty if no
@@ -28,7 +28,7 @@ func OwnerOf(m metav1.Object, reconciler string) string {
 	if inspect.IsCopyElsewhere(m, reconciler) {
 		return ""
 	}
-	owner, _ := manifests.OwnerOf(m.GetLabels(), m.GetAnnotations(), reconciler, "")
+	owner, _ := marks.OwnerOf(m.GetLabels(), m.GetAnnotations(), reconciler, "")
 	return owner
 }
 

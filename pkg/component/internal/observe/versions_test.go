@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -26,7 +27,7 @@ func TestReadVersionsThatDifferEnqueueTheComponent(t *testing.T) {
 		return m
 	}
 	copied := object("db", "2", &self)
-	copied.Annotations[reconciler+"/"+manifests.AnnotationObject] = "Secret shop/login"
+	copied.Annotations[reconciler+"/"+marks.AnnotationObject] = "Secret shop/login"
 	other := self
 	other.Name = "other"
 	sum := func(objects ...*metav1.PartialObjectMetadata) Version {

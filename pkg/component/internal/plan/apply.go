@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -36,7 +37,7 @@ func ForApply(f Facts) Plan {
 		p.applyStage(f, &g, group)
 	}
 	if g.passed() {
-		p.purge(f, purges, manifests.MaxOrder)
+		p.purge(f, purges, settingtext.MaxOrder)
 	}
 	p.applyGraph(f, inGraph)
 	p.collectPhases(f)

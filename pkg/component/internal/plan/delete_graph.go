@@ -6,6 +6,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/depgraph"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -67,7 +69,7 @@ func newRemovalGraph(removals []metav1alpha1.InventoryEntry) *removalGraph {
 // edgesOf returns the nodes that a recorded object depends on. Objects that are not to be removed are left out, and so
 // are dependencies that cannot be parsed.
 func (g *removalGraph) edgesOf(e metav1alpha1.InventoryEntry, groups map[string]int) []int {
-	parsed, err := manifests.ParseDependencies(e.DependsOn)
+	parsed, err := settingtext.ParseDependencies(e.DependsOn)
 	if err != nil {
 		return nil
 	}
@@ -198,7 +200,7 @@ func (p *Plan) removeInOrder(
 	if len(removals) == 0 {
 		return false
 	}
-	types := manifests.NewTypeSet(append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...))
+	types := typeset.New(append(ManagedTypes(slices.Collect(maps.Values(f.Inventory))), f.Managed...))
 	if g == nil {
 		p.removeSteps(f, nil, types, deleteSteps(removals, types), reason)
 		return len(p.Actions) > 0 || len(p.Waiting) > 0
@@ -239,7 +241,7 @@ func (p *Plan) removeInOrder(
 // roles and namespaces wait until all earlier objects are really gone, because their deletion takes the objects that
 // they hold, and the rights of controllers, away.
 func (p *Plan) removeSteps(
-	f Facts, g *removalGraph, types manifests.TypeSet, steps [][]metav1alpha1.InventoryEntry, reason Reason,
+	f Facts, g *removalGraph, types typeset.Set, steps [][]metav1alpha1.InventoryEntry, reason Reason,
 ) (done bool) {
 	for _, step := range steps {
 		if deleteStepOf(KeyOf(step[0]).GroupKind(), types) >= stepDefinitions && len(p.Waiting) > 0 {

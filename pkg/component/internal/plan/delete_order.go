@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -36,7 +37,7 @@ var (
 	APIService               = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
-func deleteStepOf(gk schema.GroupKind, types manifests.TypeSet) deleteStep {
+func deleteStepOf(gk schema.GroupKind, types typeset.Set) deleteStep {
 	switch types.StageOf(gk) {
 	case manifests.StageInstances:
 		return stepInstances
@@ -86,7 +87,7 @@ func compareFalseFirst(a, b bool) int {
 
 // deleteSteps groups entries in the order of their deletion. A group is deleted when the objects of the previous group
 // are gone.
-func deleteSteps(removals []metav1alpha1.InventoryEntry, types manifests.TypeSet) [][]metav1alpha1.InventoryEntry {
+func deleteSteps(removals []metav1alpha1.InventoryEntry, types typeset.Set) [][]metav1alpha1.InventoryEntry {
 	groups := map[deleteOrder][]metav1alpha1.InventoryEntry{}
 	for _, e := range removals {
 		step := deleteStepOf(KeyOf(e).GroupKind(), types)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -233,14 +234,14 @@ const maxRecorded = 200
 
 // joinDependencies adds dependencies to recorded dependencies.
 func joinDependencies(recorded string, added []manifests.Dependency) string {
-	former, err := manifests.ParseDependencies(recorded)
+	former, err := settingtext.ParseDependencies(recorded)
 	if err != nil || len(former)+len(added) > maxRecorded {
-		return manifests.JoinDependencies(added)
+		return settingtext.JoinDependencies(added)
 	}
 	for _, d := range added {
 		if !slices.Contains(former, d) {
 			former = append(former, d)
 		}
 	}
-	return manifests.JoinDependencies(former)
+	return settingtext.JoinDependencies(former)
 }

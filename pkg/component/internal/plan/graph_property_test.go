@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -124,10 +125,10 @@ func dependenciesOf(o *manifests.Object) []manifests.Dependency {
 // checkRecorded returns a message if the record before a write lacks a former or a new dependency of the object.
 func checkRecorded(f Facts, p Plan, a Action) string {
 	has := func(list string, dependencies []manifests.Dependency) bool {
-		recorded, _ := manifests.ParseDependencies(list)
+		recorded, _ := settingtext.ParseDependencies(list)
 		return !slices.ContainsFunc(dependencies, func(d manifests.Dependency) bool { return !slices.Contains(recorded, d) })
 	}
-	former, _ := manifests.ParseDependencies(f.Inventory[a.Key].DependsOn)
+	former, _ := settingtext.ParseDependencies(f.Inventory[a.Key].DependsOn)
 	both := slices.Concat(former, dependenciesOf(a.Object))
 	switch {
 	case !has(p.Inventory[a.Key].DependsOn, both):
@@ -174,7 +175,7 @@ func mayExist(e metav1alpha1.InventoryEntry, f Facts) bool {
 
 // dependsOn reports whether a recorded object depends on another.
 func dependsOn(inventory Inventory, e metav1alpha1.InventoryEntry, key manifests.Key) bool {
-	dependencies, err := manifests.ParseDependencies(e.DependsOn)
+	dependencies, err := settingtext.ParseDependencies(e.DependsOn)
 	return err == nil && KeyOf(e) != key && slices.ContainsFunc(dependencies, func(d manifests.Dependency) bool {
 		return d.Group != "" && d.Group == inventory[key].DependencyGroup || slices.Contains(d.In(e.Namespace), key)
 	})

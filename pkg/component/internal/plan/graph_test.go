@@ -7,6 +7,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -19,7 +20,7 @@ func depending(name string, on ...manifests.Object) manifests.Object {
 		o.Settings.Graph.Edges = append(o.Settings.Graph.Edges, dependency.Key)
 		o.Settings.Graph.DependsOn = append(o.Settings.Graph.DependsOn, manifests.Dependency{Key: dependency.Key})
 	}
-	o.Settings.Graph.List = manifests.JoinDependencies(o.Settings.Graph.DependsOn)
+	o.Settings.Graph.List = settingtext.JoinDependencies(o.Settings.Graph.DependsOn)
 	return o
 }
 

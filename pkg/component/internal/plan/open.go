@@ -42,7 +42,7 @@ func (e OpenExport) wait(f Facts) Waiting {
 	text := fmt.Sprintf("the rendering asked for export %s: %s", e.Name, e.Message)
 	switch {
 	case e.Value == "":
-	case manifests.IsSecret(e.Exporter):
+	case e.Exporter.IsSecret():
 		text += "; the last value is used"
 	default:
 		text += fmt.Sprintf("; the last value is used: %s", truncate(e.Value))

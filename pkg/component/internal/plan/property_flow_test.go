@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -72,7 +73,7 @@ func TestFlowsKeepTheirPromises(t *testing.T) {
 	for seed := range uint64(5000) {
 		f := flowFacts(rand.New(rand.NewPCG(seed, 1)))
 		p := ForApply(f)
-		first := manifests.MaxOrder
+		first := settingtext.MaxOrder
 		for _, o := range f.Desired {
 			if _, unbound := f.Unbound[o.Key]; unbound || o.Settings.IsObserved() && !isSettled(f, o) {
 				first = min(first, o.Settings.Order)
@@ -90,7 +91,7 @@ func TestFlowsKeepTheirPromises(t *testing.T) {
 				t.Fatalf("seed %d: %s %s", seed, a.Verb, a.Key)
 			case first < a.Wave && a.Verb == VerbCreate && f.Inventory[a.Key].Digest == "":
 				t.Fatalf("seed %d: %s is created in wave %d, although wave %d waits", seed, a.Key, a.Wave, first)
-			case first < manifests.MaxOrder && a.Verb == VerbDelete && a.Object == nil:
+			case first < settingtext.MaxOrder && a.Verb == VerbDelete && a.Object == nil:
 				t.Fatalf("seed %d: %s is deleted, although wave %d waits", seed, a.Key, first)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -115,7 +116,7 @@ func (r *randomGraph) depend(o *manifests.Object, objects []manifests.Object) {
 		found = append(found, manifests.Dependency{Group: "none", Optional: true})
 	}
 	o.Settings.Graph = &manifests.GraphSettings{
-		Group: o.Settings.Graph.Group, DependsOn: found, List: manifests.JoinDependencies(found),
+		Group: o.Settings.Graph.Group, DependsOn: found, List: settingtext.JoinDependencies(found),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fairlead-io/fairlead/internal/builtintypes"
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -27,12 +28,12 @@ func Undefined(desired []manifests.Object, managed []manifests.ManagedType) []Wa
 
 // definedTypes returns the types that the objects of an apply set define, and the additional managed types: those that
 // dependents define at run time.
-func definedTypes(desired []manifests.Object, managed []manifests.ManagedType) manifests.TypeSet {
+func definedTypes(desired []manifests.Object, managed []manifests.ManagedType) typeset.Set {
 	types := slices.Clone(managed)
 	for i := range desired {
 		types = append(types, desired[i].Types...)
 	}
-	return manifests.NewTypeSet(types)
+	return typeset.New(types)
 }
 
 // setUndefined marks the wait for an object as a wait for a type that nothing here defines. Nobody can install the

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -58,16 +59,16 @@ func lostValues(before, after *unstructured.Unstructured) []result.LostValue {
 // takeable returns the part of an object that a take-over may take from somebody.
 func takeable(obj *unstructured.Unstructured) map[string]any {
 	copied := obj.DeepCopy()
-	marks := inspect.ToolMarksOf(obj)
+	tools := inspect.ToolMarksOf(obj)
 	labels, annotations := copied.GetLabels(), copied.GetAnnotations()
-	for _, key := range marks.Labels {
+	for _, key := range tools.Labels {
 		delete(labels, key)
 	}
-	for _, key := range append(marks.Annotations, corev1.LastAppliedConfigAnnotation) {
+	for _, key := range append(tools.Annotations, corev1.LastAppliedConfigAnnotation) {
 		delete(annotations, key)
 	}
 	maps.DeleteFunc(annotations, func(key, _ string) bool {
-		return strings.HasSuffix(key, "/"+manifests.AnnotationReleasedBy)
+		return strings.HasSuffix(key, "/"+marks.AnnotationReleasedBy)
 	})
 	deleteOwnerMarks(labels, annotations)
 	kept := map[string]any{}
@@ -98,8 +99,8 @@ func deleteOwnerMarks(labels, annotations map[string]string) {
 		}
 		delete(labels, key)
 		delete(annotations, prefix+"/"+manifests.AnnotationOwnerID)
-		delete(annotations, prefix+"/"+manifests.AnnotationDigest)
-		delete(annotations, prefix+"/"+manifests.AnnotationObject)
+		delete(annotations, prefix+"/"+marks.AnnotationDigest)
+		delete(annotations, prefix+"/"+marks.AnnotationObject)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -255,7 +256,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	c.Put("v1", "ConfigMap", "shop", "b", map[string]any{"metadata": map[string]any{
 		"labels": map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
 		"annotations": map[string]any{
-			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/b",
+			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/b",
 		},
 	}})
 	loaded, err = p.Load(t.Context(), component, owner, at)

@@ -12,6 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externals"
@@ -215,7 +217,7 @@ func (e *Externals) recorded(
 		if json.Unmarshal(state.Manifest, &body.Object) != nil {
 			body.Object = map[string]any{}
 		}
-		settings, err := manifests.ParseSettings(owner.Reconciler, settingsOf(&body, owner.Reconciler))
+		settings, err := settingtext.Parse(owner.Reconciler, settingsOf(&body, owner.Reconciler))
 		if err == nil {
 			entry.Order, entry.DeleteOrder, entry.PrunePolicy = settings.Order, settings.DeleteOrder, settings.PrunePolicy()
 		}
@@ -232,7 +234,7 @@ func (e *Externals) recorded(
 func settingsOf(body *unstructured.Unstructured, reconciler string) map[string]string {
 	settings := map[string]string{}
 	for key, value := range body.GetAnnotations() {
-		if key != reconciler+"/"+manifests.AnnotationOwnerID && key != reconciler+"/"+manifests.AnnotationDigest {
+		if key != reconciler+"/"+manifests.AnnotationOwnerID && key != reconciler+"/"+marks.AnnotationDigest {
 			settings[key] = value
 		}
 	}

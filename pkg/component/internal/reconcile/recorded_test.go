@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
@@ -104,7 +105,7 @@ func TestALostRecordIsRecoveredFromTheOwnerLabels(t *testing.T) {
 		"labels": map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
 		"annotations": map[string]any{
 			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(),
-			reconciler + "/" + manifests.AnnotationObject:  "ConfigMap shop/settings",
+			reconciler + "/" + marks.AnnotationObject:      "ConfigMap shop/settings",
 		},
 	}})
 	server.Refuse(func(request apiservertest.Request) error {

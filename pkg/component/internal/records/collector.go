@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -58,7 +59,7 @@ type Components interface {
 // records of externals that still exist, and removes their finalizers from Secrets with kubeconfigs and credentials.
 // Such Secrets remain if a component disappeared while no operator ran. For components that exist, it reports records
 // that their status does not name, and named records that do not exist. It lists and watches the Secrets with the label
-// manifests.LabelHeld, and sends no other request as long as each Secret belongs to a component in the cache, and no
+// marks.LabelHeld, and sends no other request as long as each Secret belongs to a component in the cache, and no
 // named record is missing.
 type Collector struct {
 	Store      *Store
@@ -76,7 +77,7 @@ func (c *Collector) Run(ctx context.Context) {
 		logger.Info("Secrets of components that disappeared while no operator ran are not collected", "cause", cause)
 	})
 	for _, namespace := range c.Namespaces {
-		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(manifests.LabelHeld), found)
+		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(marks.LabelHeld), found)
 	}
 	for {
 		taken := found.take(ctx)

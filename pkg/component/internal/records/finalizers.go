@@ -19,6 +19,7 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -160,9 +161,9 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer string, add bool) map[string]any {
 	others := slices.DeleteFunc(f.keys.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
 	if add || len(others) > 0 {
-		return map[string]any{f.keys.name(manifests.LabelHeld): "true"}
+		return map[string]any{f.keys.name(marks.LabelHeld): "true"}
 	}
-	return map[string]any{f.keys.name(manifests.LabelHeld): nil}
+	return map[string]any{f.keys.name(marks.LabelHeld): nil}
 }
 
 // finalizerPatch returns a merge patch that adds or removes a finalizer and sets labels. It keeps all other finalizers.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -102,7 +103,7 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
-	if _, held := first.GetLabels()[s.keys.name(manifests.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
+	if _, held := first.GetLabels()[s.keys.name(marks.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
 		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
 			first.GetFinalizers(), first.GetLabels())
 	}

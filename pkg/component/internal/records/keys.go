@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -55,7 +56,7 @@ func (k keys) ownerFinalizers(secret metav1.Object) []string {
 
 // isProtected reports whether a Secret has a finalizer, and the label by which the Collector finds it.
 func (k keys) isProtected(secret metav1.Object, finalizer string) bool {
-	return slices.Contains(secret.GetFinalizers(), finalizer) && secret.GetLabels()[k.name(manifests.LabelHeld)] != ""
+	return slices.Contains(secret.GetFinalizers(), finalizer) && secret.GetLabels()[k.name(marks.LabelHeld)] != ""
 }
 
 // annotations returns the annotations of the Secrets of a record.

@@ -21,6 +21,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -142,7 +143,7 @@ func (s *Store) withFinalizer(ctx context.Context, owner manifests.Owner) bool {
 
 // labels returns the labels of the records of an owner.
 func (s *Store) labels(owner manifests.Owner) map[string]any {
-	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(manifests.LabelHeld): "true"}
+	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(marks.LabelHeld): "true"}
 }
 
 func (s *Store) secret(

@@ -18,6 +18,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/determinism"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -179,7 +180,7 @@ func marksOf(ctx context.Context, r metadata.ResourceInterface, name string) (*m
 // ones, and who copies a password, for example to rename a Secret, wants to keep it.
 func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Request, applied bool) bool {
 	annotations := live.GetAnnotations()
-	if manifests.ReleasedBy(annotations, req.Owner.Reconciler) == req.Owner.ID() {
+	if marks.ReleasedBy(annotations, req.Owner.Reconciler) == req.Owner.ID() {
 		return true
 	}
 	marked, ok := manifests.ParseOwner(annotations[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID])

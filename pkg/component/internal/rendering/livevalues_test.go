@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -24,7 +25,7 @@ func (s *scene) restored(o manifests.Owner, value map[string]any) { s.copied(o, 
 func (s *scene) copied(o manifests.Owner, from string, value map[string]any) {
 	s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
 		"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
-			reconciler + "/" + manifests.AnnotationOwnerID: o.String(), reconciler + "/" + manifests.AnnotationObject: "ConfigMap shop/" + from,
+			reconciler + "/" + manifests.AnnotationOwnerID: o.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/" + from,
 		}},
 		"data": value,
 	})
@@ -148,7 +149,7 @@ func TestGeneratedValuesOfReleasedObjectsAreKept(t *testing.T) {
 			s.random()
 			s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
 				"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
-					reconciler + "/" + manifests.AnnotationReleasedBy: c.released.String(),
+					reconciler + "/" + marks.AnnotationReleasedBy: c.released.String(),
 				}},
 				"data": map[string]any{"value": "kept"},
 			})
@@ -185,7 +186,7 @@ func TestGeneratedValuesOfAnObjectThatComesBackIntoAPinnedRenderingAreKept(t *te
 			s.apply()
 			s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
 				"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
-					reconciler + "/" + manifests.AnnotationReleasedBy: c.released.String(),
+					reconciler + "/" + marks.AnnotationReleasedBy: c.released.String(),
 				}},
 				"data": map[string]any{"value": "kept"},
 			})

@@ -49,7 +49,7 @@ func changesApplied(req Request, set Set) (bool, error) {
 // DiffersFrom reports whether the apply set and an inventory have different dependents, or whether the manifest of a
 // dependent differs from the applied manifest.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
-	applied, desired := plan.NewInventory(inventory), manifests.Applied(s.Desired())
+	applied, desired := plan.NewInventory(inventory), withoutObserved(s.Desired())
 	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
 		entry, recorded := applied[o.Key]
 		return !recorded || max(entry.Occurrence-1, 0) == o.Occurrence && entry.Digest != "" &&

@@ -126,7 +126,7 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	if err := r.checkPartialDiscovery(req, set); err != nil {
 		return set, err
 	}
-	return set, checkEmpty(req.AllowEmpty, len(manifests.Applied(set.Desired())), len(req.Inventory))
+	return set, checkEmpty(req.AllowEmpty, len(withoutObserved(set.Desired())), len(req.Inventory))
 }
 
 // Last returns the cached set of a component, if it was rendered from the given inputs for the given cluster. It sends no

@@ -138,3 +138,13 @@ func (r *results) all() (list []generator.Result, called bool) {
 	defer r.mu.Unlock()
 	return append(list, r.list...), true
 }
+
+// withoutObserved returns the objects that are applied, without those that are only observed. It does not change its
+// argument.
+func withoutObserved(objects []manifests.Object) []manifests.Object {
+	observed := func(o manifests.Object) bool { return o.Settings.IsObserved() }
+	if !slices.ContainsFunc(objects, observed) {
+		return objects
+	}
+	return slices.DeleteFunc(slices.Clone(objects), observed)
+}

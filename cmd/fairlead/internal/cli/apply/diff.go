@@ -14,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/operator"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
@@ -172,7 +173,7 @@ func manifestOf(s result.Step) (*unstructured.Unstructured, error) {
 	if s.Manifest == nil {
 		return nil, nil
 	}
-	return s.Manifest.Unmarked(operator.ReconcilerName)
+	return marks.Unmarked(*s.Manifest, operator.ReconcilerName)
 }
 
 // coloured returns a unified diff with colours.

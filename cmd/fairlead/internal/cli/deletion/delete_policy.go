@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/deletionrights"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/ownership"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/internal/plural"
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -72,10 +73,10 @@ func whyKept(ctx context.Context, f cluster.Object, e metav1alpha1.InventoryEntr
 // that keeps the object. An object with the marks of the component belongs to it, also if it has another UID, because
 // it was restored from a backup. A copy of another object does not.
 func keptBy(e metav1alpha1.InventoryEntry, live metav1.Object, component manifests.Key) string {
-	_, name := manifests.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
+	_, name := marks.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
 	owner, known := manifests.ParseOwner(name)
 	isMarked := known && owner.Component() == component
-	_, isCopy := manifests.CopyOf(deletionrights.KeyOf(e), live.GetAnnotations(), owner.Reconciler)
+	_, isCopy := marks.CopyOf(deletionrights.KeyOf(e), live.GetAnnotations(), owner.Reconciler)
 	switch by := ownership.WriterOf(live); {
 	case isMarked && !isCopy:
 		return keptByPolicy

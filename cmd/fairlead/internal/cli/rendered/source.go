@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/render"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/generator"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -126,7 +126,7 @@ func exportsOf(assignments []string) (generator.Exports, error) {
 	exports := map[string]any{}
 	for _, assignment := range assignments {
 		name, text, found := strings.Cut(assignment, "=")
-		if !found || !manifests.IsExportName(name) {
+		if !found || !settingtext.IsExportName(name) {
 			return generator.Exports{}, exit.BadUsage("--export %q: want NAME=VALUE", assignment)
 		}
 		var value any

@@ -1,6 +1,4 @@
-package manifests
-
-import "github.com/fairlead-io/fairlead/internal/bounded"
+package bounded
 
 // CheckAliases returns an error if the aliases in a YAML stream expand to more than limit bytes, if an anchor contains
 // itself, or if the stream has more than 200,000 maps, lists, values and keys, where the content of an anchor counts
@@ -8,5 +6,5 @@ import "github.com/fairlead-io/fairlead/internal/bounded"
 // contain YAML are checked too, because tools read manifests from strings. Invalid YAML is no error here; the parser
 // reports it.
 func CheckAliases(text []byte, limit int) error {
-	return bounded.YAMLNodes(text, bounded.Limits{AliasBytes: limit})
+	return YAMLNodes(text, Limits{AliasBytes: limit})
 }

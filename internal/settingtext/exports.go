@@ -1,4 +1,4 @@
-package manifests
+package settingtext
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fairlead-io/fairlead/internal/expression"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 const (
@@ -18,13 +19,6 @@ const (
 	// MaxExportName is the maximum length of the name of an export.
 	MaxExportName = 63
 )
-
-// Export is a value of a live object that other objects of the set use.
-type Export struct {
-	Name string
-	// Expression is a CEL expression over the live object, self.
-	Expression string
-}
 
 // ExportScope is the scope of the expressions of exports.
 var ExportScope = expression.Scope{Variables: []string{"self"}}
@@ -38,16 +32,16 @@ func IsExportName(name string) bool {
 
 // ParseExports parses a list of exports, NAME=EXPRESSION. The elements are separated by commas or lines; commas and
 // lines within brackets and quotes belong to an expression. Empty elements are ignored.
-func ParseExports(text string) ([]Export, error) {
+func ParseExports(text string) ([]manifests.Export, error) {
 	elements, err := splitList(text)
 	if err != nil {
 		return nil, err
 	}
-	var exports []Export
+	var exports []manifests.Export
 	var errs []error
 	for _, element := range elements {
 		e, err := parseExport(element)
-		if err == nil && slices.ContainsFunc(exports, func(other Export) bool { return other.Name == e.Name }) {
+		if err == nil && slices.ContainsFunc(exports, func(other manifests.Export) bool { return other.Name == e.Name }) {
 			err = fmt.Errorf("the name %s is used twice", e.Name)
 		}
 		if err != nil {
@@ -65,23 +59,23 @@ func ParseExports(text string) ([]Export, error) {
 	return exports, errors.Join(errs...)
 }
 
-func parseExport(element string) (Export, error) {
+func parseExport(element string) (manifests.Export, error) {
 	name, text, found := strings.Cut(element, "=")
-	e := Export{Name: strings.TrimSpace(name), Expression: strings.TrimSpace(text)}
+	e := manifests.Export{Name: strings.TrimSpace(name), Expression: strings.TrimSpace(text)}
 	if !found || !IsExportName(e.Name) {
-		return Export{}, fmt.Errorf(
+		return manifests.Export{}, fmt.Errorf(
 			"%.80q is not of the form NAME=EXPRESSION, with letters, digits and _ in the name",
 			element,
 		)
 	}
 	if e.Name == "self" {
-		return Export{}, errors.New("the name self is reserved for the object of the expression")
+		return manifests.Export{}, errors.New("the name self is reserved for the object of the expression")
 	}
 	if _, err := expression.Compile(e.Name, expression.Scope{Variables: []string{e.Name}}); err != nil {
-		return Export{}, fmt.Errorf("the name %s has a meaning in CEL; use another name", e.Name)
+		return manifests.Export{}, fmt.Errorf("the name %s has a meaning in CEL; use another name", e.Name)
 	}
 	if _, err := expression.Compile(e.Expression, ExportScope); err != nil {
-		return Export{}, fmt.Errorf("%s: %w", e.Name, err)
+		return manifests.Export{}, fmt.Errorf("%s: %w", e.Name, err)
 	}
 	return e, nil
 }
@@ -121,35 +115,35 @@ func splitList(text string) ([]string, error) {
 }
 
 // exports parses the exports among the annotations.
-func (p *settingsParser) exports() []Export {
-	text, ok := p.value(AnnotationExport)
+func (p *settingsParser) exports() []manifests.Export {
+	text, ok := p.value(manifests.AnnotationExport)
 	if !ok {
 		return nil
 	}
 	exports, err := ParseExports(text)
 	if err != nil {
-		p.fail(AnnotationExport, "%w", err)
+		p.fail(manifests.AnnotationExport, "%w", err)
 	}
 	return exports
 }
 
 // CheckFlow returns errors for exports of objects that are purged, and for exports and bindings of objects that are not
 // applied with the component.
-func (p *settingsParser) checkFlow(s Settings) {
+func (p *settingsParser) checkFlow(s manifests.Settings) {
 	if len(s.Exports()) > 0 && s.PurgeOrder != nil {
 		p.fail(
-			AnnotationExport,
+			manifests.AnnotationExport,
 			"has no values after the object is purged, because of %s; remove one of them",
-			AnnotationPurgeOrder,
+			manifests.AnnotationPurgeOrder,
 		)
 	}
-	if s.Phase == PhaseApply {
+	if s.Phase == manifests.PhaseApply {
 		return
 	}
 	if len(s.Exports()) > 0 {
-		p.fail(AnnotationExport, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
+		p.fail(manifests.AnnotationExport, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
 	}
 	if s.Binds() {
-		p.fail(AnnotationBind, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
+		p.fail(manifests.AnnotationBind, "has no effect in the phase %s of the deletion; remove one of them", s.Phase)
 	}
 }

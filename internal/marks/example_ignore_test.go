@@ -1,14 +1,14 @@
-package manifests_test
+package marks_test
 
 import (
 	"fmt"
 
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/marks"
 )
 
 // A live object tells which of its fields are ignored, and by which rule.
 func ExampleLiveIgnored() {
-	for _, ignored := range manifests.LiveIgnored(map[string]string{
+	for _, ignored := range marks.LiveIgnored(map[string]string{
 		"shop.example.com/ignore":          "spec.replicas",
 		"shop.example.com/ignored-by-spec": "spec.template.spec.containers[name=web].image",
 	}, "shop.example.com") {
@@ -21,6 +21,6 @@ func ExampleLiveIgnored() {
 
 // A watch needs the paths alone.
 func ExampleIgnoredOf() {
-	fmt.Println(manifests.IgnoredOf(map[string]string{"shop.example.com/ignore": "spec.replicas"}, "shop.example.com"))
+	fmt.Println(marks.IgnoredOf(map[string]string{"shop.example.com/ignore": "spec.replicas"}, "shop.example.com"))
 	// Output: [spec.replicas]
 }

@@ -1,4 +1,4 @@
-package manifests_test
+package bounded_test
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/fairlead-io/fairlead/internal/bounded"
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // laughs returns YAML with ten levels of aliases. Each level contains the previous level ten times.
@@ -62,7 +62,7 @@ func TestCheckAliases(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := manifests.CheckAliases([]byte(c.text), limit)
+			err := bounded.CheckAliases([]byte(c.text), limit)
 			if c.want == "" && err != nil {
 				t.Error(err)
 			}
@@ -73,35 +73,13 @@ func TestCheckAliases(t *testing.T) {
 	}
 }
 
-func TestDecoderHasBounds(t *testing.T) {
-	t.Run("the limit of objects covers all files", func(t *testing.T) {
-		decoder := &manifests.Decoder{MaxObjects: 2}
-		const two = "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: A, metadata: {name: a}}, {apiVersion: v1, " +
-			"kind: A, metadata: {name: b}}]}"
-		if objects, err := decoder.Decode("a.yaml", []byte(two)); err != nil || len(objects) != 2 {
-			t.Fatalf("got %v, %v", objects, err)
-		}
-		_, err := decoder.Decode("b.yaml", []byte("---\n---\n{apiVersion: v1, kind: A, metadata: {name: c}}"))
-		if err == nil || err.Error() != "b.yaml:2: the limit of 2 objects is exceeded here" {
-			t.Errorf("got %v", err)
-		}
-	})
-	t.Run("the limit of nodes covers expanded aliases", func(t *testing.T) {
-		_, err := manifests.Decode("a.yaml", []byte("---\n# a\n---\n"+laughs()))
-		if err == nil ||
-			!strings.Contains(err.Error(), "a.yaml:10: more than 200000 maps, lists, values and keys") {
-			t.Errorf("got %v", err)
-		}
-	})
-}
-
 func FuzzCheckAliases(f *testing.F) {
 	f.Add([]byte(laughs()))
 	f.Add([]byte("a: &a [*a]"))
 	f.Add([]byte("a: &a {<<: *b}\nc: '&d *d'"))
 	fuzzing.Run(f, func(t *testing.T, text []byte) {
 		const limit = 1 << 10
-		if manifests.CheckAliases(text, limit) != nil {
+		if bounded.CheckAliases(text, limit) != nil {
 			return
 		}
 		asJSON, err := yaml.YAMLToJSON(text)
@@ -113,4 +91,10 @@ func FuzzCheckAliases(f *testing.F) {
 			t.Errorf("%d bytes became %d", len(text), len(asJSON))
 		}
 	})
+}
+
+func ExampleCheckAliases() {
+	bomb := "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
+	fmt.Println(bounded.CheckAliases([]byte(bomb), 1<<20), bounded.CheckAliases([]byte(bomb), 10) != nil)
+	// Output: <nil> true
 }

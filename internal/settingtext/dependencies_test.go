@@ -1,4 +1,4 @@
-package manifests_test
+package settingtext_test
 
 import (
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -33,7 +34,7 @@ func TestDependencies(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := manifests.ParseDependencies(c.text)
+			got, err := settingtext.ParseDependencies(c.text)
 			if err != nil || cmp.Diff(c.want, got) != "" {
 				t.Errorf("got %v, %v", got, err)
 			}
@@ -57,7 +58,7 @@ func TestDependencyErrors(t *testing.T) {
 		{"a position behind other scripts", "Secret ä, x", `at character 11: "x" is neither`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := manifests.ParseDependencies(c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			if _, err := settingtext.ParseDependencies(c.text); err == nil || !strings.HasPrefix(err.Error(), c.want) {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 		})
@@ -65,7 +66,7 @@ func TestDependencyErrors(t *testing.T) {
 }
 
 func TestGraphSettings(t *testing.T) {
-	settings, err := manifests.ParseSettings(reconciler, prefixed(map[string]string{
+	settings, err := settingtext.Parse(reconciler, prefixed(map[string]string{
 		"depends-on": "Secret a, @b?", "depends-on-group": "c", "depends-on-timeout": "5m",
 	}))
 	want := &manifests.GraphSettings{
@@ -119,7 +120,7 @@ func TestGraphSettingsErrors(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := manifests.ParseSettings(reconciler, prefixed(c.annotations)); err == nil || err.Error() != c.want {
+			if _, err := settingtext.Parse(reconciler, prefixed(c.annotations)); err == nil || err.Error() != c.want {
 				t.Errorf("got  %v\nwant %s", err, c.want)
 			}
 		})
@@ -132,11 +133,11 @@ func FuzzDependencies(f *testing.F) {
 		f.Add(seed)
 	}
 	fuzzing.Run(f, func(t *testing.T, text string) {
-		parsed, err := manifests.ParseDependencies(text)
+		parsed, err := settingtext.ParseDependencies(text)
 		if err != nil {
 			return
 		}
-		again, err := manifests.ParseDependencies(manifests.JoinDependencies(parsed))
+		again, err := settingtext.ParseDependencies(settingtext.JoinDependencies(parsed))
 		if err != nil || !slices.Equal(parsed, again) {
 			t.Errorf("%q is parsed as %v, and its text as %v: %v", text, parsed, again, err)
 		}

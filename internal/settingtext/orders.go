@@ -1,21 +1,14 @@
-package manifests
+package settingtext
 
 import (
 	"strconv"
 	"strings"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // listSeparator separates the values of an annotation.
 const listSeparator = ","
-
-// EffectiveDeleteOrder returns the deletion wave of the object: DeleteOrder, or the negative Order. Deletion waves run
-// in ascending order.
-func (s Settings) EffectiveDeleteOrder() int {
-	if s.DeleteOrder != nil {
-		return *s.DeleteOrder
-	}
-	return -s.Order
-}
 
 func (p *settingsParser) order(name string) *int {
 	v, ok := p.value(name)
@@ -35,14 +28,14 @@ func (p *settingsParser) order(name string) *int {
 }
 
 func (p *settingsParser) applyOrder() int {
-	order, alias := p.order(AnnotationOrder), p.order(AnnotationApplyOrder)
+	order, alias := p.order(manifests.AnnotationOrder), p.order(manifests.AnnotationApplyOrder)
 	switch {
 	case order != nil && alias != nil && *order != *alias:
 		p.fail(
-			AnnotationOrder,
+			manifests.AnnotationOrder,
 			"is %d, but its alias %s is %d; remove one of them",
 			*order,
-			AnnotationApplyOrder,
+			manifests.AnnotationApplyOrder,
 			*alias,
 		)
 		return *order

@@ -1,4 +1,4 @@
-package manifests_test
+package settingtext_test
 
 import (
 	"reflect"
@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 )
 
 func TestParseExports(t *testing.T) {
@@ -28,9 +28,9 @@ func TestParseExports(t *testing.T) {
 		"a='open":                                "error: is not closed",
 		"a=" + strings.Repeat("1+", 2000):        "error: the limit is 2048",
 		strings.Repeat("a", 64) + "=1":           "error: not of the form NAME=EXPRESSION",
-		strings.Repeat("x=1,", manifests.MaxExports+1): "error: more than 16",
+		strings.Repeat("x=1,", settingtext.MaxExports+1): "error: more than 16",
 	} {
-		exports, err := manifests.ParseExports(text)
+		exports, err := settingtext.ParseExports(text)
 		var parts []string
 		for _, e := range exports {
 			parts = append(parts, e.Name+": "+e.Expression)
@@ -54,7 +54,7 @@ func FuzzExports(f *testing.F) {
 		f.Add(seed)
 	}
 	fuzzing.Run(f, func(t *testing.T, text string) {
-		exports, err := manifests.ParseExports(text)
+		exports, err := settingtext.ParseExports(text)
 		if err != nil {
 			return
 		}
@@ -62,7 +62,7 @@ func FuzzExports(f *testing.F) {
 		for _, e := range exports {
 			lines = append(lines, e.Name+"="+e.Expression)
 		}
-		again, err := manifests.ParseExports(strings.Join(lines, "\n"))
+		again, err := settingtext.ParseExports(strings.Join(lines, "\n"))
 		if err != nil || !reflect.DeepEqual(exports, again) {
 			t.Errorf("%q: got %v, then %v and the error %v", text, exports, again, err)
 		}

@@ -1,4 +1,4 @@
-package manifests_test
+package settingtext_test
 
 import (
 	"strconv"
@@ -10,8 +10,11 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
+
+const reconciler = "shop.example.com"
 
 func TestSettings(t *testing.T) {
 	for _, c := range []struct {
@@ -66,7 +69,7 @@ func TestSettings(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
+			got, err := settingtext.Parse(reconciler, prefixed(c.annotations))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +158,7 @@ func TestSettingsErrors(t *testing.T) {
 			"writes", map[string]string{"digest": "x"}, "digest: is written by the reconciler; remove it from the manifest"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := manifests.ParseSettings(reconciler, prefixed(c.annotations))
+			_, err := settingtext.Parse(reconciler, prefixed(c.annotations))
 			if want := "annotation " + reconciler + "/" + c.want; err == nil || err.Error() != want {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
@@ -163,7 +166,7 @@ func TestSettingsErrors(t *testing.T) {
 	}
 	t.Run("all mistakes are reported together, in a stable order", func(t *testing.T) {
 		for range 10 {
-			_, err := manifests.ParseSettings(
+			_, err := settingtext.Parse(
 				"x",
 				map[string]string{"x/order": "a", "x/phase": "b", "x/zzz": "", "x/aaa": ""},
 			)
@@ -183,14 +186,14 @@ func FuzzSettings(f *testing.F) {
 	f.Add("delete-order", "-32769", "update-policy", "replace")
 	f.Add("owner-id", "", "\xff", "\x00")
 	fuzzing.Run(f, func(t *testing.T, name, value, secondName, secondValue string) {
-		got, err := manifests.ParseSettings(
+		got, err := settingtext.Parse(
 			reconciler,
 			map[string]string{reconciler + "/" + name: value, reconciler + "/" + secondName: secondValue},
 		)
 		if err != nil {
 			return
 		}
-		if got.Order < manifests.MinOrder || got.Order > manifests.MaxOrder {
+		if got.Order < settingtext.MinOrder || got.Order > settingtext.MaxOrder {
 			t.Errorf("the order is %d", got.Order)
 		}
 		// The parsed settings are written to annotations again. These annotations must parse to equal settings.
@@ -205,7 +208,7 @@ func FuzzSettings(f *testing.F) {
 				again[reconciler+"/"+key] = policy
 			}
 		}
-		second, err := manifests.ParseSettings(reconciler, again)
+		second, err := settingtext.Parse(reconciler, again)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,12 @@
-package manifests_test
+package typeset_test
 
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/typeset"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -19,29 +21,13 @@ spec:
   versions: [{name: v1, served: true, storage: true}]
 `
 
-func ExampleManagedTypes() {
-	fmt.Println(manifests.ManagedTypes(mustDecode(definition)[0]))
+func ExampleDefinedBy() {
+	fmt.Println(typeset.DefinedBy(decoded(definition)))
 	// Output: [Boat.example.com]
 }
 
-func ExampleNewManagedType() {
-	all, err := manifests.NewManagedType("*.example.com", "*")
-	fmt.Println(all.Matches(schema.GroupKind{Group: "ships.example.com", Kind: "Tug"}), err)
-	_, err = manifests.NewManagedType("", "")
-	fmt.Println(err != nil)
-	// Output:
-	// true <nil>
-	// true
-}
-
-func ExampleParseManagedType() {
-	boats, err := manifests.ParseManagedType("Boat.example.com")
-	fmt.Println(boats.Matches(schema.GroupKind{Group: "example.com", Kind: "Boat"}), err)
-	// Output: true <nil>
-}
-
-func ExampleNewTypeSet() {
-	types := manifests.NewTypeSet(manifests.ManagedTypes(mustDecode(definition)[0]))
+func ExampleNew() {
+	types := typeset.New(typeset.DefinedBy(decoded(definition)))
 	fmt.Println(
 		types.Has(schema.GroupKind{Group: "example.com", Kind: "Boat"}),
 		types.Has(schema.GroupKind{Group: "apps", Kind: "Deployment"}),
@@ -51,13 +37,21 @@ func ExampleNewTypeSet() {
 
 // An instance of a type that the set defines is applied last in its wave.
 func ExampleStageOf() {
-	managed := manifests.ManagedTypes(mustDecode(definition)[0])
+	managed := typeset.DefinedBy(decoded(definition))
 	for _, gk := range []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}, {Group: "apps", Kind: "Deployment"}, {Group: "example.com", Kind: "Boat"}} {
-		fmt.Println(gk.Kind, manifests.StageOf(gk, managed) == manifests.StageInstances)
+		fmt.Println(gk.Kind, typeset.StageOf(gk, managed) == manifests.StageInstances)
 	}
 	// Output:
 	// Namespace false
 	// ConfigMap false
 	// Deployment false
 	// Boat true
+}
+
+func decoded(text string) *unstructured.Unstructured {
+	objects, err := manifests.Decode("objects.yaml", []byte(text))
+	if err != nil {
+		panic(err)
+	}
+	return objects[0]
 }
