@@ -403,9 +403,9 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		from := " from Component.fairlead.io " + namespace + "/shop (reconciler fairlead.io)\n"
 		r := fairlead(ctx, namespace, "plan", "other", moving)
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", And(
-			ContainSubstring("\nTaken over:\n  ConfigMap "+namespace+"/settings"+from), Not(ContainSubstring("Contended"))))))
+			ContainSubstring("\nTaken over:\n  ConfigMap "+namespace+"/settings"+from), Not(ContainSubstring("ChangedMeanwhile"))))))
 		r = fairlead(ctx, namespace, "diff", "other", moving)
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", Not(ContainSubstring("Contended"))),
+		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", Not(ContainSubstring("ChangedMeanwhile"))),
 			HaveField("Out", ContainSubstring("# ConfigMap "+namespace+"/settings is taken over"+from))))
 	})
 

@@ -83,7 +83,7 @@ func (r WaitReason) IsRefusal() bool {
 		return false
 	case WaitUnauthorized,
 		WaitOwnershipConflict,
-		WaitContended,
+		WaitChangedMeanwhile,
 		WaitBindingFailed,
 		WaitNotDeterministic,
 		WaitMatcherFailed,
@@ -168,8 +168,8 @@ const (
 	WaitTimeout WaitReason = metav1alpha1.ReasonTimeout
 	// WaitNotEmpty: a namespace holds objects that would be deleted only because the namespace is deleted.
 	WaitNotEmpty WaitReason = "NamespaceNotEmpty"
-	// WaitContended: other clients changed the object between the plan and the action, in each attempt.
-	WaitContended WaitReason = "Contended"
+	// WaitChangedMeanwhile: other clients changed the object between the plan and the action, in each attempt.
+	WaitChangedMeanwhile WaitReason = "ChangedMeanwhile"
 	// WaitNotDeterministic: the manifest differs at each rendering of the same inputs.
 	WaitNotDeterministic WaitReason = "NotDeterministic"
 	// WaitImmutable: the manifest changes a field that cannot change.

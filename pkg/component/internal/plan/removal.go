@@ -106,7 +106,7 @@ func deleteFailed(r removal) (decision, bool) {
 	}
 	if r.result.Attempts >= r.attempts {
 		message := fmt.Sprintf("it changed %d times while it was being deleted", r.result.Attempts)
-		return r.wait(WaitContended, message, &Failure{Class: Transient, Reason: WaitContended, Message: message}), true
+		return r.wait(WaitChangedMeanwhile, message, &Failure{Class: Transient, Reason: WaitChangedMeanwhile, Message: message}), true
 	}
 	return decision{}, false
 }

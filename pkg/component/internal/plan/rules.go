@@ -64,7 +64,7 @@ func ruleFailed(c candidate) (decision, bool) {
 	}
 	if c.result.Attempts >= c.attempts {
 		return c.fail(Failure{
-			Class: Transient, Reason: WaitContended,
+			Class: Transient, Reason: WaitChangedMeanwhile,
 			Message: fmt.Sprintf("it changed %d times while it was being written", c.result.Attempts),
 		}), true
 	}

@@ -137,7 +137,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"fails in this pass if another client changed the object five times", edits(drifted, attempts(5)),
-		"fails (Transient), Contended: it changed 5 times while it was being written",
+		"fails (Transient), ChangedMeanwhile: it changed 5 times while it was being written",
 	},
 	{"makes a fifth attempt", edits(drifted, attempts(4)), "Apply: it drifted (uid u1, version 7) [repair]"},
 
@@ -1326,7 +1326,7 @@ var deleteRows = []row{
 	},
 	{
 		"fails in this pass if another client changed the object five times", edits(attempts(5)),
-		"fails (Transient), Contended: it changed 5 times while it was being deleted",
+		"fails (Transient), ChangedMeanwhile: it changed 5 times while it was being deleted",
 	},
 	{"makes a fifth attempt", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
 
