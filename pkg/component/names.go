@@ -14,8 +14,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 )
 
-// finalizers returns the finalizers of the reconciler with the given name. The default finalizer is a former one if the
-// options set another.
+// finalizers returns the finalizers of the reconciler with the given name. The default finalizer is a previous one if
+// the options set another.
 func (o Options) finalizers(name string) components.Finalizers {
 	own := components.Finalizer(name)
 	if o.Names.Finalizer == "" || o.Names.Finalizer == own {

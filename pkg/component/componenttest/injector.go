@@ -142,7 +142,7 @@ func (i *Injector) draw(r *http.Request) (Fault, *rand.Rand) {
 	i.sent[request]++
 	d := i.faults.dice(i.step, request, i.sent[request])
 	if len(i.crashes) > 0 && i.count >= i.crashes[0] {
-		// Counted anew by the next process.
+		// Counted again by the next process.
 		i.crashes, i.count = i.crashes[1:], 0
 		i.note(Crash, request)
 		return Crash, d

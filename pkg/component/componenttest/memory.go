@@ -124,7 +124,7 @@ type state struct {
 	body   []byte
 }
 
-// keep remembers a state. An object that was created anew has none of its predecessor's: no API server mixes them up.
+// keep remembers a state. An object that was created again has none of its predecessor's: no API server mixes them up.
 func (m *memory) keep(t target, accept, uid string, response *http.Response, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -37,9 +37,10 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 	// Cluster returns the cluster in which the objects of a component are; nil means the cluster of the component. It is
 	// called at the start of each pass, so it must not wait for a network. Components with equal configurations share a
 	// watch, which ends with the last of them. Credentials, exec plugins and auth providers are compared, and a Transport
-	// that is a pointer. A Transport that is made anew in each call begins a new watch in each pass, so make one for each
-	// cluster and identity. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of credentials)
-	// cannot be compared: its component has a watch of its own, which begins anew only if another field changes.
+	// that is a pointer. A Transport that is made again in each call begins a new watch in each pass, so make one for
+	// each cluster and identity. A configuration with functions (WrapTransport, Dial, Proxy, or a persister of
+	// credentials) cannot be compared: its component has a watch of its own, which begins again only if another field
+	// changes.
 	Cluster func(ctx context.Context, component T) (*rest.Config, error)
 	// GVK is the type of the objects. It is required if S is *unstructured.Unstructured or *metav1.PartialObjectMetadata;
 	// other types are found in the manager's scheme.

@@ -123,8 +123,8 @@ type PollOptions[T client.Object, V any] struct {
 	// When reports whether a component has a value at all. Nil means that each component has one. When and Key are called
 	// at the start of each pass, so they must not wait.
 	When func(component T) bool
-	// Key identifies what is fetched for a component, such as an address in its spec. When it changes, the former value is
-	// forgotten, and the next pass waits for the new one. Nil means that it never changes.
+	// Key identifies what is fetched for a component, such as an address in its spec. When it changes, the previous
+	// value is forgotten, and the next pass waits for the new one. Nil means that it never changes.
 	Key func(component T) string
 	// Timeout is the deadline of a fetch; 30 seconds by default.
 	Timeout time.Duration

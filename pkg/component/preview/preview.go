@@ -57,7 +57,7 @@ type Preview[T component.Component] struct {
 }
 
 // ErrPlacement is in the chain of a RefusedError if the target cluster, namespace or name of the component changed
-// while dependents exist in the former target.
+// while dependents exist in the previous target.
 var ErrPlacement = passerror.ErrPlacement
 
 // RefusedError is an error that would end a pass of the reconciler before the pass changes any dependent.

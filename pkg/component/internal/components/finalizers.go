@@ -10,9 +10,9 @@ import (
 type Finalizers struct {
 	// Own is the finalizer that the reconciler adds.
 	Own string
-	// Former are finalizers that the reconciler added before. A component with a former finalizer is held, too. The write
-	// that adds Own removes them. A component that is being deleted keeps them until the end, because an API server
-	// accepts no new finalizer then.
+	// Former are finalizers that the reconciler added before. A component with a previous finalizer is held, too. The
+	// write that adds Own removes them. A component that is being deleted keeps them until the end, because an API
+	// server accepts no new finalizer then.
 	Former []string
 }
 
@@ -43,7 +43,7 @@ func (f Finalizers) Others(obj client.Object) []string {
 	return slices.DeleteFunc(slices.Clone(obj.GetFinalizers()), f.isOurs)
 }
 
-// IsCurrent reports whether an object has the finalizer Own, and no former finalizer.
+// IsCurrent reports whether an object has the finalizer Own, and no previous finalizer.
 func (f Finalizers) IsCurrent(obj client.Object) bool {
 	return slices.Contains(obj.GetFinalizers(), f.Own) && !slices.ContainsFunc(obj.GetFinalizers(), f.isFormer)
 }

@@ -34,7 +34,7 @@ type Owners struct {
 func NewOwners(options Options) *Owners { return &Owners{options: options} }
 
 // Of returns the owner id of a component for this pass. If an earlier pass assumed another cluster id, it calls
-// Options.OwnerChanged with the former owner id and returns a conflict, because a pass works for one owner id only.
+// Options.OwnerChanged with the previous owner id and returns a conflict, because a pass works for one owner id only.
 func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
 	name := client.ObjectKeyFromObject(obj)
 	cluster, err := o.ClusterOf(ctx, obj)

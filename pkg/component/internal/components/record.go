@@ -74,8 +74,8 @@ func matches(status *metav1alpha1.Status) bool {
 	return RecordDigest(status) == status.RecordDigest
 }
 
-// IsCopy reports whether a record in doubt is a copy of a former record of the same component: its checksum matches, and
-// covers the target.
+// IsCopy reports whether a record in doubt is a copy of a previous record of the same component: its checksum matches,
+// and covers the target.
 func IsCopy(component Object) bool {
 	status := *component.GetStatus()
 	status.RecordDigest, _, _ = cutMark(&status)

@@ -40,7 +40,7 @@ func (r InventoryRef) Names(secret string) bool {
 	return r.secrets.Name != "" && strings.HasPrefix(secret, r.secrets.Name+"-")
 }
 
-// ID distinguishes the record from former and later records of the same component. A record in Secrets has an id that
+// ID distinguishes the record from previous and later records of the same component. A record in Secrets has an id that
 // is never used again. Two records in a status have the same id if they have the same lines.
 func (r InventoryRef) ID() string {
 	if r.secrets.Name != "" {

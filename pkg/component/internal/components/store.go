@@ -284,8 +284,8 @@ func (s *Store) confirmAnnounced(ctx context.Context, name types.NamespacedName)
 	}
 }
 
-// AddFinalizer adds the reconciler's finalizer to a component that lacks it, and removes its former finalizers in the
-// same write. A component that is being deleted keeps a former finalizer instead. The status of obj must have the
+// AddFinalizer adds the reconciler's finalizer to a component that lacks it, and removes its previous finalizers in the
+// same write. A component that is being deleted keeps a previous finalizer instead. The status of obj must have the
 // stored inventory record.
 func (s *Store) AddFinalizer(ctx context.Context, obj Object) error {
 	return s.addFinalizer(ctx, obj, RefOf(obj.GetStatus()))

@@ -44,7 +44,7 @@ func (l *resourceLists) of(ctx context.Context, gv schema.GroupVersion) ([]metav
 	asked := l.clock.Now()
 	l.mu.Lock()
 	// The field known is read only once here, because forget replaces the map. So the response to a request that was sent
-	// before forget is stored in the former map, and is dropped with it.
+	// before forget is stored in the previous map, and is dropped with it.
 	known := l.known
 	list, ok := known[gv]
 	l.mu.Unlock()

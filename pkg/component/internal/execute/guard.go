@@ -54,7 +54,7 @@ type guardObject struct {
 // Guard is a guard that exists in a cluster.
 type Guard struct {
 	Name, OwnerID string
-	// Owner is the component that set up the guard. The zero Owner means that a former version wrote the guard.
+	// Owner is the component that set up the guard. The zero Owner means that a previous version wrote the guard.
 	Owner manifests.Owner
 	// Created is the time at which the policy or the binding was created, whichever is later.
 	Created time.Time
@@ -234,8 +234,8 @@ func (g *admissionGuard) remove(ctx context.Context, a plan.Action) error {
 }
 
 // removeObject deletes a policy or a binding, with its UID as a precondition. If this process does not know the UID,
-// the object is read, and deleted only if it is a guard. The roles of former versions do not include the right to read
-// it; then the name decides.
+// the object is read, and deleted only if it is a guard. The roles of previous versions do not include the right to
+// read it; then the name decides.
 func (g *admissionGuard) removeObject(ctx context.Context, object guardObject) error {
 	uid, err := g.uidOf(ctx, object)
 	var options metav1.DeleteOptions

@@ -103,7 +103,8 @@ func (p *Pass) enterContents(t *step, contents map[metav1alpha1.Reference]Conten
 	w.account = accountKey{w.driver, findings.Account, digestOfReferences(request.References, request.Credentials)}
 	w.unusable = p.problem(s, findings.Invalid)
 	if former != (accountKey{}) && former != w.account {
-		// The failures may be those of the former handler or of former credentials, so the calls are repeated at once.
+		// The failures may be those of the previous handler or of previous credentials, so the calls are repeated at
+		// once.
 		s.underway.failures, s.observed.failed = nil, nil
 		if s.canAsk() {
 			t.pollAt(s.now)

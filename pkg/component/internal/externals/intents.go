@@ -53,8 +53,8 @@ func (a action) withReferences(s *situation) *externalstate.State {
 }
 
 // intended returns the state with the intent of a create. The token stays the same until a create had an effect, or the
-// spec changes: an external system may take a create with the same token and another spec for the former one. Each pass
-// that creates the external writes the state, so that two operators cannot both do so.
+// spec changes: an external system may take a create with the same token and another spec for the previous one. Each
+// pass that creates the external writes the state, so that two operators cannot both do so.
 func (a action) intended(s *situation) *externalstate.State {
 	manifest, refs := s.wanted.toRecord(a.Object)
 	next := externalstate.State{Token: newToken(s.recorded.token()), Since: s.now}
@@ -102,7 +102,7 @@ func (a *attempts) doubt(next *externalstate.State) {
 	}
 }
 
-// newToken returns a token that is newer than a former one: it begins with a number that counts the creations of the
+// newToken returns a token that is newer than a previous one: it begins with a number that counts the creations of the
 // external, followed by random digits.
 func newToken(former string) string {
 	random := make([]byte, 16)

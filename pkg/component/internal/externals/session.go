@@ -84,7 +84,7 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	if err := c.recorder.release(ctx, u, p.KeepSecrets); err != nil {
 		return nil, err
 	}
-	// The states name their former Secrets until the Secrets are released.
+	// The states name their previous Secrets until the Secrets are released.
 	if err := c.recorder.write(ctx, u.shortened); err != nil {
 		return nil, err
 	}

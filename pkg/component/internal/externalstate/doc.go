@@ -9,8 +9,8 @@
 // Each write has the resource version of the Secret as precondition. So of two operator processes that write at the
 // same time, one gets a conflict and has to load the states again.
 //
-// A state that grows too large for its Secret moves to a Secret with a higher number: the former Secret gets a mark
-// with that number, the other Secret gets the state, and the former Secret loses the former state. So a crash in
+// A state that grows too large for its Secret moves to a Secret with a higher number: the previous Secret gets a mark
+// with that number, the other Secret gets the state, and the previous Secret loses the previous state. So a crash in
 // between never loses the state, and the first write fences other processes.
 //
 // Rule: this package decides nothing about externals. It may import packages records and passerror, and pkg/manifests.

@@ -186,7 +186,7 @@ func (s *secret) left() int {
 	return left
 }
 
-// notBefore compares a Secret with a former version of it. If it has fewer writes than that version, the states that
+// notBefore compares a Secret with a previous version of it. If it has fewer writes than that version, the states that
 // differ from it are damaged. If its index cannot be used, or it has fewer writes, the states that it lost are
 // damaged.
 func (s *secret) notBefore(former *secret) *secret {

@@ -167,7 +167,7 @@ func (r *Reference) confirm(ctx context.Context, t target.Target) (exists bool, 
 }
 
 // missingReferences returns the error for references to objects that do not exist. A source and credentials cannot be
-// optional. The garbage collection deletes a restored source whose owner reference names the former component.
+// optional. The garbage collection deletes a restored source whose owner reference names the previous component.
 func missingReferences(missing ...Reference) error {
 	texts := make([]string, 0, len(missing)+1)
 	canBeOptional, hasSource := false, false

@@ -26,13 +26,13 @@ func (v View) FieldManager() string {
 	return v.FieldOwner
 }
 
-// isFormer reports whether a field manager is a former field owner of the reconciler. The name of the reconciler is a
+// isFormer reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is a
 // former one if the reconciler has another.
 func (v View) isFormer(manager string) bool {
 	return manager != v.FieldManager() && (manager == v.Reconciler || slices.Contains(v.FormerFieldOwners, manager))
 }
 
-// HasFormer reports whether former field owners of the reconciler own fields.
+// HasFormer reports whether previous field owners of the reconciler own fields.
 func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
 		return e.Subresource == "" && v.isFormer(e.Manager)

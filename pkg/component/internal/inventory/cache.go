@@ -150,7 +150,7 @@ func (m *Memory) setNext(p pending) {
 }
 
 // StatusWritten must be called after a status was written. The inventory that the status names becomes the current
-// inventory, and the Secrets of the former inventory are marked as stale.
+// inventory, and the Secrets of the previous inventory are marked as stale.
 func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -71,8 +71,8 @@ func believed(st *metav1alpha1.Status, name string) string {
 }
 
 // restorePinned enters the id of the current pinned rendering into a status, together with the digest of its inputs. So
-// the pinned values are used until the inputs change. If there is no complete rendering, the status names the former one
-// further, so that the values count as lost, and existing objects keep them.
+// the pinned values are used until the inputs change. If there is no complete rendering, the status names the previous
+// one further, so that the values count as lost, and existing objects keep them.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Rendering)
 	latest := store.Latest(found, believed(st, st.RenderedSet))

@@ -29,7 +29,7 @@ func (s *Store) Phases() Phases { return Phases{s} }
 // status before it creates any object.
 //
 // After a crash at any point, the status either names a complete record, or it has the value PhasesPending, which makes
-// a deletion search for a complete record. The garbage collection of the next process finds former records that were
+// a deletion search for a complete record. The garbage collection of the next process finds previous records that were
 // not deleted because of the crash.
 func (p Phases) Record(
 	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
@@ -83,7 +83,7 @@ func (p Phases) write(
 	return nil
 }
 
-// replace writes the status, which names a new record, and then deletes the former record.
+// replace writes the status, which names a new record, and then deletes the previous record.
 func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, former string) error {
 	st, memory := obj.GetStatus(), p.memory(obj)
 	switch former {

@@ -40,12 +40,12 @@ var errFoundLate = errors.New(
 	"the Secrets could not be listed before this pass rendered; the next pass lists them first",
 )
 
-// Record records a rendering before anything of it is applied, and deletes former records.
+// Record records a rendering before anything of it is applied, and deletes previous records.
 //
 // For the first record of a component, the status that names the record is written before the record itself. So a crash
 // never leaves a first record that the status does not name. If the named record does not exist, no object of the
 // rendering was applied. A later record is written before the status names it. So after a crash between these two
-// writes, the status still names the former record, whose objects are applied, and the garbage collection of the next
+// writes, the status still names the previous record, whose objects are applied, and the garbage collection of the next
 // process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, memory := obj.GetStatus(), p.memory(obj)

@@ -186,7 +186,7 @@ func enterLines(st *metav1alpha1.Status, lines []string, digest string) {
 }
 
 // enterSecrets enters the name of the Secrets that an inventory is to be written to. The name depends on the resource
-// version of the component, so that no two records have the same name. So the delayed deletion of a former record
+// version of the component, so that no two records have the same name. So the delayed deletion of a previous record
 // cannot delete a later record.
 func (s *Store) enterSecrets(obj components.Object, lines []string, digest string) error {
 	parts, err := records.Encode(records.Inventory, lines)
@@ -265,8 +265,8 @@ func (s *Store) writeError(obj components.Object, err error) error {
 // DeleteStale deletes the Secrets of stale inventories. The caller must call it at the end of a pass. If it returns an
 // error, the next call deletes the remaining Secrets.
 func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
-	// The former pass may have written the status without receiving the response. Then this pass has loaded that status,
-	// and the next line updates the memory.
+	// The previous pass may have written the status without receiving the response. Then this pass has loaded that
+	// status, and the next line updates the memory.
 	s.memory(obj).StatusWritten(obj.GetStatus())
 	if err := s.markStale(ctx, obj); err != nil {
 		return err

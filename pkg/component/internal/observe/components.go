@@ -44,7 +44,8 @@ func (o *Observer) Watch(ownerID string, reader Reader, resources map[WatchedRes
 	defer o.mu.Unlock()
 	c := o.components[ownerID]
 	if c != nil && c.reader.Name != reader.Name {
-		// The component must not use objects that its former identity has read. The new identity reads all objects again.
+		// The component must not use objects that its previous identity has read. The new identity reads all objects
+		// again.
 		o.remove(ownerID, c)
 		c = nil
 	}

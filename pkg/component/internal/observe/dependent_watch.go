@@ -67,7 +67,7 @@ func (w *dependentWatch) Transformer() cache.TransformFunc {
 // Add stores an object and enqueues its owner.
 func (w *dependentWatch) Add(obj any) error { return w.Update(obj) }
 
-// Update stores an object and enqueues its owner and its former owner.
+// Update stores an object and enqueues its owner and its previous owner.
 func (w *dependentWatch) Update(obj any) error {
 	object := w.reduce(obj)
 	if object == nil {
@@ -130,7 +130,7 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 // Resync does nothing, because only events are handled.
 func (w *dependentWatch) Resync() error { return nil }
 
-// put stores the object of an event, and enqueues its owner and its former owner. The caller holds the lock.
+// put stores the object of an event, and enqueues its owner and its previous owner. The caller holds the lock.
 func (w *dependentWatch) put(object *observedObject) {
 	key := object.key
 	if uid, ok := w.objects.deleted[key]; ok {
@@ -171,7 +171,7 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 }
 
 // storeAnswer stores the object from the response to a read or write of the reconciler. If the owner of the object
-// changed, only the former owner is enqueued. body is the whole object of some response, or nil. The caller holds the
+// changed, only the previous owner is enqueued. body is the whole object of some response, or nil. The caller holds the
 // lock.
 func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed, body *unstructured.Unstructured) {
 	// The verdict depends on the manifest, which may change while the object does not.

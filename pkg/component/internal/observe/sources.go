@@ -54,8 +54,8 @@ func (s sources) listWatch(
 		return nil, err
 	}
 	if r.Namespace != "" && mapping.Scope.Name() == meta.RESTScopeNameRoot {
-		// The type was defined again as cluster-scoped. Its namespaced objects were deleted with the former definition, so
-		// the namespaced type is reported as not served.
+		// The type was defined again as cluster-scoped. Its namespaced objects were deleted with the previous
+		// definition, so the namespaced type is reported as not served.
 		return nil, &meta.NoKindMatchError{
 			GroupKind: r.Type, SearchedVersions: []string{mapping.GroupVersionKind.Version},
 		}

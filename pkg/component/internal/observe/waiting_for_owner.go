@@ -7,7 +7,7 @@ import (
 )
 
 // handoverDelay is the time for which an object must have no owner before a waiting component tries to create or adopt
-// the object. Within this time the former owner may create the object again, for example if the component was deleted
+// the object. Within this time the previous owner may create the object again, for example if the component was deleted
 // and created again.
 const handoverDelay = 2 * time.Second
 
@@ -40,7 +40,7 @@ func (h *handover) reserved(among components) bool {
 
 // schedule starts or restarts the handover delay of an object, for the components that use a watch. It must be called
 // after the object disappeared or its owner relinquished it. If the object has an owner at the end of the delay,
-// nothing happens. If the former owner still exists and has not relinquished the object, only the former owner is
+// nothing happens. If the previous owner still exists and has not relinquished the object, only the previous owner is
 // enqueued, because it may create the object again; at the end of its pass, ReportOwned is called. Otherwise the
 // waiting components are enqueued. The caller holds the Observer's lock.
 func (h *handover) schedule(w *dependentWatch, key manifests.Key) {
@@ -75,9 +75,9 @@ func (h *handover) scheduleAll(o *Observer, key manifests.Key) {
 
 // AwaitHandover sets the objects that a component renders but that have other owners. The values of owners are the
 // owners of these objects, or zero if the owner is not a component of this reconciler. The component is enqueued when
-// such an object has had no owner for the time handoverDelay, and the former owner has relinquished the object or no
-// longer exists. Before that, only the former owner is enqueued, because it may create the object again, and
-// SnapshotFor shows an absent object as the former owner's. A call replaces the objects of the previous call.
+// such an object has had no owner for the time handoverDelay, and the previous owner has relinquished the object or no
+// longer exists. Before that, only the previous owner is enqueued, because it may create the object again, and
+// SnapshotFor shows an absent object as the previous owner's. A call replaces the objects of the previous call.
 func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]Owner) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

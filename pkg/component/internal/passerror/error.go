@@ -76,7 +76,7 @@ func Interrupted(err error) bool {
 func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonInvalidSpec, true) }
 
 // ErrPlacement is in the chain of the error of a component whose target cluster, namespace or name changed while
-// dependents exist in the former target.
+// dependents exist in the previous target.
 var ErrPlacement = errors.New("the target changed while dependents exist")
 
 // placementError has the message of an error that is an ErrPlacement.
@@ -86,7 +86,7 @@ func (e *placementError) Error() string { return e.message }
 
 func (e *placementError) Is(target error) bool { return target == ErrPlacement }
 
-// Placement returns the error of a component whose target changed while dependents exist in the former target.
+// Placement returns the error of a component whose target changed while dependents exist in the previous target.
 func Placement(format string, args ...any) *Error {
 	return InvalidSpec(&placementError{message: fmt.Sprintf(format, args...)})
 }

@@ -214,7 +214,7 @@ func (c candidate) heldSince(e metav1alpha1.InventoryEntry) time.Time {
 }
 
 // recordDependencies updates the entry of an object that is about to be written. Until the write is confirmed, the
-// entry has the former and the new dependencies, so that a deletion after a crash keeps the order of both.
+// entry has the previous and the new dependencies, so that a deletion after a crash keeps the order of both.
 func (p *Plan) recordDependencies(c candidate, a Action) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded || !a.Verb.Writes() {
@@ -229,7 +229,7 @@ func (p *Plan) recordDependencies(c candidate, a Action) {
 	p.Inventory[c.object.Key] = e
 }
 
-// maxRecorded is the maximum number of former and new dependencies that are recorded for an object.
+// maxRecorded is the maximum number of previous and new dependencies that are recorded for an object.
 const maxRecorded = 200
 
 // joinDependencies adds dependencies to recorded dependencies.

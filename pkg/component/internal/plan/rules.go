@@ -322,7 +322,7 @@ func ruleRetained(c candidate) (decision, bool) {
 		return c.fail(Failure{Class: Transient, Reason: WaitUnreadable, Message: err.Error()}), true
 	}
 	if kind, _, _ := unstructured.NestedString(whole.Body.Object, "spec", "type"); kind == "ExternalName" {
-		// A Service of type ExternalName has no cluster IP, so the API server removes the former cluster IP.
+		// A Service of type ExternalName has no cluster IP, so the API server removes the previous cluster IP.
 		return decision{}, false
 	}
 	for _, field := range c.live.Retained {

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// wait adds the waits of a plan to the forecast, and simulates their end. anew is set if the plan has a wait that no
+// wait adds the waits of a plan to the forecast, and simulates their end. again is set if the plan has a wait that no
 // earlier plan had.
 func (r *simulation) wait(p plan.Plan) (anew bool) {
 	last := func(w plan.Waiting) bool { return w.Reason == plan.WaitUndecided || r.waitsForValue(w) }

@@ -21,7 +21,7 @@ type Memory struct {
 	// unnamed has, for phases, renderings and externals, the reason why there may be records that the status does not
 	// name.
 	unnamed map[Kind]evidence
-	// formerIDs are the ids of former records that were not deleted yet.
+	// formerIDs are the ids of previous records that were not deleted yet.
 	formerIDs map[Kind][]string
 	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata

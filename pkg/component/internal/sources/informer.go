@@ -282,7 +282,7 @@ func (p *informerPart) Replace(list []any, version string) error {
 // Resync does nothing, because only events are handled.
 func (p *informerPart) Resync() error { return nil }
 
-// observe stores an object of a list or a watch. If the body of the former version is not in memory, this one is not
+// observe stores an object of a list or a watch. If the body of the previous version is not in memory, this one is not
 // wanted either. The caller holds the lock.
 func (i *informer) observe(incoming *object) {
 	stored := i.objects[client.ObjectKeyFromObject(incoming.meta)]

@@ -175,7 +175,7 @@ func (p *PollEach) store(of *polled, result fetched, err error) (news bool) {
 	now := time.Now()
 	switch {
 	case of.again:
-		// The result may be of a former key.
+		// The result may be of a previous key.
 		of.again = false
 		p.schedule(of, now)
 		return false

@@ -64,7 +64,7 @@ func (r *Remotes) used(name types.NamespacedName, from origin) (*remote, bool) {
 	return u.remote, ok && u.origin == from
 }
 
-// acquire makes a component use the remote of a kubeconfig, and releases the former remote of the component.
+// acquire makes a component use the remote of a kubeconfig, and releases the previous remote of the component.
 func (r *Remotes) acquire(
 	name types.NamespacedName,
 	owner manifests.Owner,

@@ -85,7 +85,7 @@ type Resolver struct {
 	Wake func(types.NamespacedName)
 }
 
-// Acquire returns the target of a component, and releases a former target in another cluster. The Secret with the
+// Acquire returns the target of a component, and releases a previous target in another cluster. The Secret with the
 // kubeconfig is watched, so that new content takes effect at once. The error is passerror.ErrObserving until the watch
 // is in sync, until the other cluster is identified, and until the component has its turn among the components with
 // kubeconfigs.
