@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -33,18 +32,6 @@ type informer struct {
 	// reads makes all callers that need the same version of an object wait for the same request.
 	reads      singleflight.Group
 	comparison comparison
-}
-
-// informerWatch is the state of the watches of an informer.
-type informerWatch struct {
-	parts []*informerPart
-	// namespaces are the only namespaces that are watched. They are nil if all are watched, if the type is cluster-scoped,
-	// or as long as its scope is not known.
-	namespaces []string
-	// synced is set when all parts were listed and are watched. failure is the last error of a part.
-	synced  bool
-	failure string
-	since   time.Time
 }
 
 // informerPart is the watch of an informer on one namespace, or on all. It is the store of its reflector.
@@ -190,30 +177,6 @@ func (i *informer) judge() {
 	for name := range i.index.users {
 		i.related.host.Wake(name)
 	}
-}
-
-// judge sets synced and failure, and reports whether one of them changed.
-func (w *informerWatch) judge() (news bool) {
-	synced, failure := true, ""
-	for _, p := range w.parts {
-		if p.listed && p.watching {
-			p.failure = ""
-		}
-		synced = synced && p.listed && p.watching
-		if failure == "" {
-			failure = p.failure
-		}
-	}
-	news = synced && !w.synced || (failure == "") != (w.failure == "")
-	switch {
-	case failure == "":
-		w.since = time.Time{}
-	case w.failure == "":
-		w.since = time.Now()
-	}
-	// Objects that were known stay known while the watch fails.
-	w.synced, w.failure = w.synced || synced, failure
-	return news
 }
 
 // Add implements cache.ReflectorStore.
@@ -414,82 +377,4 @@ func (i *informer) wake(key client.ObjectKey, related names, version *object, wr
 			i.related.host.Wake(name)
 		}
 	}
-}
-
-// index has the components of an informer, and their relations to objects.
-type index struct {
-	// users are the components of the informer. all relates each of them to all objects.
-	users names
-	all   bool
-	// byObject is the reverse of Of, and byComponent the reverse of For.
-	byObject, byComponent relations
-}
-
-// relatedTo returns the components that are related to an object in one of the given versions, which may be nil.
-// Components that are not users of the informer may be among them.
-func (x index) relatedTo(key client.ObjectKey, versions ...*object) names {
-	related := names{}
-	maps.Copy(related, x.byObject[key])
-	if x.all {
-		maps.Copy(related, x.users)
-	}
-	for _, o := range versions {
-		if o != nil {
-			related.add(o.components)
-		}
-	}
-	return related
-}
-
-// isUsed reports whether users of the informer are related to an object in one of the given versions, which may be nil.
-func (x index) isUsed(key client.ObjectKey, versions ...*object) bool {
-	if x.all {
-		return len(x.users) > 0
-	}
-	for name := range x.relatedTo(key, versions...) {
-		if x.users[name] {
-			return true
-		}
-	}
-	return false
-}
-
-// isRelated reports whether an object is related to a component.
-func (x index) isRelated(key client.ObjectKey, name types.NamespacedName) bool {
-	return x.all || x.byObject[key][name] || x.byComponent[name][key]
-}
-
-// names is a set of components or objects.
-type names map[types.NamespacedName]bool
-
-func (n names) add(list []types.NamespacedName) {
-	for _, name := range list {
-		n[name] = true
-	}
-}
-
-// relations has the names that refer to a name.
-type relations map[types.NamespacedName]names
-
-// replace replaces the names that from refers to.
-func (r relations) replace(from types.NamespacedName, former, current []types.NamespacedName) {
-	for _, to := range former {
-		delete(r[to], from)
-		if len(r[to]) == 0 {
-			delete(r, to)
-		}
-	}
-	for _, to := range current {
-		if r[to] == nil {
-			r[to] = names{}
-		}
-		r[to][from] = true
-	}
-}
-
-func compareKeys(a, b client.ObjectKey) int {
-	if order := strings.Compare(a.Namespace, b.Namespace); order != 0 {
-		return order
-	}
-	return strings.Compare(a.Name, b.Name)
 }
