@@ -3,7 +3,6 @@ package v1alpha1
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/json"
@@ -38,47 +37,8 @@ func (c *Component) Placement() (namespace, name string) {
 	return namespace, name
 }
 
-// ServiceAccountName returns the service account that the operator impersonates to write dependents. An empty name
-// means the operator's default.
-func (c *Component) ServiceAccountName() string { return c.Spec.ServiceAccountName }
-
-// KubeConfig returns the reference to the kubeconfig of the target cluster. It returns nil if the target is the
-// component's own cluster.
-func (c *Component) KubeConfig() *metav1alpha1.KubeConfigReference {
-	if c.Spec.KubeConfig == nil {
-		return nil
-	}
-	ref := c.Spec.KubeConfig.SecretRef
-	return &metav1alpha1.KubeConfigReference{Name: ref.Name, Key: ref.Key}
-}
-
-// IgnoreRules returns the rules of fields that are left to others.
-func (c *Component) IgnoreRules() []metav1alpha1.IgnoreRule { return c.Spec.Ignore }
-
-// AdoptRules returns the existing objects that the component may take over. It returns nil if the spec has no list, and
-// an empty slice for an empty list.
-func (c *Component) AdoptRules() []metav1alpha1.AdoptRule { return c.Spec.Adopt }
-
-// Suspended reports whether the reconciliation is suspended.
-func (c *Component) Suspended() bool { return c.Spec.Suspend }
-
-// ResyncInterval returns the interval of the periodic resync. The default is ten hours. Zero turns the resync off.
-func (c *Component) ResyncInterval() time.Duration { return durationOr(c.Spec.Interval, 10*time.Hour) }
-
-// RetryInterval returns the delay before the next attempt after a persistent error. The default is one minute.
-func (c *Component) RetryInterval() time.Duration {
-	return durationOr(c.Spec.RetryInterval, time.Minute)
-}
-
-// Timeout returns the time in which the component must become Ready. The default is ten minutes.
-func (c *Component) Timeout() time.Duration { return durationOr(c.Spec.Timeout, 10*time.Minute) }
-
-func durationOr(d *metav1.Duration, fallback time.Duration) time.Duration {
-	if d == nil {
-		return fallback
-	}
-	return d.Duration
-}
+// GetSpec returns the spec. Its parts implement optional interfaces of package component.
+func (c *Component) GetSpec() any { return &c.Spec }
 
 // Source returns the reference to an archive outside the cluster. It returns nil if the source is in the cluster.
 func (c *Component) Source() *metav1alpha1.SourceReference {
@@ -161,40 +121,18 @@ func (c *Component) References() []metav1alpha1.Reference {
 	return refs
 }
 
-// Policies returns the default policies for dependents whose manifests set no policy.
-func (c *Component) Policies() metav1alpha1.Policies {
-	return metav1alpha1.Policies{
-		Reconcile:         c.Spec.ReconcilePolicy,
-		Adoption:          c.Spec.AdoptionPolicy,
-		Update:            c.Spec.UpdatePolicy,
-		Delete:            c.Spec.DeletePolicy,
-		MissingNamespaces: c.Spec.MissingNamespacesPolicy,
-		Reapply:           durationOr(c.Spec.ReapplyInterval, 0),
-	}
-}
-
-// AllowEmpty reports whether an empty rendering is allowed although dependents exist.
-func (c *Component) AllowEmpty() bool { return c.Spec.AllowEmpty }
-
-// AdditionalManagedTypes returns additional types whose foreign instances block the deletion of the component.
-func (c *Component) AdditionalManagedTypes() []metav1alpha1.TypePattern {
-	return c.Spec.AdditionalManagedTypes
-}
-
-// Exports returns the names of the exports of dependents that are published in the status.
-func (c *Component) Exports() []string { return c.Spec.Exports }
-
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
 // intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, services
 // of externals, the credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
-	spec.Suspend, spec.Interval, spec.RetryInterval, spec.Timeout = false, nil, nil, nil
-	spec.AdoptionPolicy, spec.UpdatePolicy, spec.DeletePolicy, spec.MissingNamespacesPolicy = "", "", "", ""
-	spec.ReconcilePolicy, spec.ReapplyInterval = "", nil
-	spec.AllowEmpty, spec.Adopt, spec.Ignore, spec.Exports, spec.Externals = false, nil, nil, nil, nil
-	spec.ServiceAccountName, spec.KubeConfig = "", nil
-	spec.Webhook = nil
+	spec.SuspendSpec, spec.PoliciesSpec = metav1alpha1.SuspendSpec{}, metav1alpha1.PoliciesSpec{}
+	spec.ResyncSpec, spec.RetrySpec = metav1alpha1.ResyncSpec{}, metav1alpha1.RetrySpec{}
+	spec.TimeoutSpec, spec.EmptySpec = metav1alpha1.TimeoutSpec{}, metav1alpha1.EmptySpec{}
+	spec.AdoptSpec, spec.IgnoreSpec = metav1alpha1.AdoptSpec{}, metav1alpha1.IgnoreSpec{}
+	spec.ServiceAccountSpec, spec.KubeConfigSpec = metav1alpha1.ServiceAccountSpec{}, metav1alpha1.KubeConfigSpec{}
+	spec.ExportsSpec = metav1alpha1.ExportsSpec{}
+	spec.Externals, spec.Webhook = nil, nil
 	for i := range spec.Inputs {
 		if poll := spec.Inputs[i].Poll; poll != nil {
 			poll.Interval = nil
@@ -216,7 +154,9 @@ func (c *Component) Validate() error {
 	for _, f := range []struct {
 		field string
 		value *metav1.Duration
-	}{{"interval", c.Spec.Interval}, {"retryInterval", c.Spec.RetryInterval}, {"timeout", c.Spec.Timeout}} {
+	}{
+		{"interval", c.Spec.Interval}, {"retryInterval", c.Spec.RetryDuration}, {"timeout", c.Spec.TimeoutDuration},
+	} {
 		if f.value != nil && f.value.Duration < 0 {
 			errs = append(errs, fmt.Errorf("spec.%s: %s is negative; use a duration such as 10m", f.field, f.value.Duration))
 		}

@@ -23,32 +23,38 @@ var _ = Describe("A Component", func() {
 		c := component(v1alpha1.ComponentSpec{})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"apps", "shop"}))
-		Expect([]time.Duration{c.ResyncInterval(), c.RetryInterval(), c.Timeout()}).To(Equal([]time.Duration{10 * time.Hour, time.Minute, 10 * time.Minute}))
-		Expect(c.Suspended()).To(BeFalse())
+		Expect([]time.Duration{c.Spec.ResyncInterval(), c.Spec.RetryInterval(), c.Spec.Timeout()}).To(
+			HaveEach(metav1alpha1.UnsetInterval), "the options of the operator have the defaults")
+		Expect(c.Spec.Suspended()).To(BeFalse())
 		Expect(c.References()).To(BeEmpty())
 		Expect(c.GetParameters()).To(BeEmpty())
 		Expect(c.Validate()).To(Succeed())
-		Expect(c.Policies()).To(BeZero())
-		Expect(c.AllowEmpty()).To(BeFalse())
+		Expect(c.Spec.Policies()).To(BeZero())
+		Expect(c.Spec.AllowEmpty()).To(BeFalse())
 	})
 
 	It("returns the settings of the spec", func() {
 		c := component(v1alpha1.ComponentSpec{
-			TargetNamespace: "prod", TargetName: "store", Suspend: true,
-			AllowEmpty:     true,
-			AdoptionPolicy: metav1alpha1.AdoptAlways, UpdatePolicy: metav1alpha1.UpdateReplace, DeletePolicy: metav1alpha1.DeleteOrphan,
-			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
-			Interval:                &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second}, Timeout: &metav1.Duration{Duration: time.Hour},
+			PlacementSpec: metav1alpha1.PlacementSpec{TargetNamespace: "prod", TargetName: "store"},
+			SuspendSpec:   metav1alpha1.SuspendSpec{Suspend: true},
+			EmptySpec:     metav1alpha1.EmptySpec{EmptyAllowed: true},
+			PoliciesSpec: metav1alpha1.PoliciesSpec{
+				AdoptionPolicy: metav1alpha1.AdoptAlways, UpdatePolicy: metav1alpha1.UpdateReplace,
+				DeletePolicy: metav1alpha1.DeleteOrphan, MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
+			},
+			ResyncSpec:  metav1alpha1.ResyncSpec{Interval: &metav1.Duration{}},
+			RetrySpec:   metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: time.Second}},
+			TimeoutSpec: metav1alpha1.TimeoutSpec{TimeoutDuration: &metav1.Duration{Duration: time.Hour}},
 		})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"prod", "store"}))
-		Expect([]time.Duration{c.ResyncInterval(), c.RetryInterval(), c.Timeout()}).To(Equal([]time.Duration{0, time.Second, time.Hour}))
-		Expect(c.Suspended()).To(BeTrue())
-		Expect(c.Policies()).To(Equal(metav1alpha1.Policies{
+		Expect([]time.Duration{c.Spec.ResyncInterval(), c.Spec.RetryInterval(), c.Spec.Timeout()}).To(Equal([]time.Duration{0, time.Second, time.Hour}))
+		Expect(c.Spec.Suspended()).To(BeTrue())
+		Expect(c.Spec.Policies()).To(Equal(metav1alpha1.Policies{
 			Adoption: metav1alpha1.AdoptAlways, Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
 			MissingNamespaces: metav1alpha1.MissingNamespacesRefuse,
 		}))
-		Expect(c.AllowEmpty()).To(BeTrue())
+		Expect(c.Spec.AllowEmpty()).To(BeTrue())
 		Expect(c.Validate()).To(Succeed())
 	})
 
@@ -142,11 +148,11 @@ var _ = Describe("A Component", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
 		same := before.DeepCopy()
 		same.Spec.Externals = []v1alpha1.External{{Kind: "Schema"}}
-		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryInterval = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
-		same.Spec.Timeout = &metav1.Duration{Duration: 1}
+		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryDuration = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
+		same.Spec.TimeoutDuration = &metav1.Duration{Duration: 1}
 		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever, metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
-		same.Spec.MissingNamespacesPolicy, same.Spec.AllowEmpty = metav1alpha1.MissingNamespacesRefuse, true
-		same.Spec.ServiceAccountName, same.Spec.KubeConfig = "deployer", &v1alpha1.KubeConfig{}
+		same.Spec.MissingNamespacesPolicy, same.Spec.EmptyAllowed = metav1alpha1.MissingNamespacesRefuse, true
+		same.Spec.ServiceAccount, same.Spec.Target = "deployer", &metav1alpha1.KubeConfigSource{}
 		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
 		for _, change := range []func(*v1alpha1.ComponentSpec){
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },
@@ -154,7 +160,7 @@ var _ = Describe("A Component", func() {
 			func(s *v1alpha1.ComponentSpec) { s.Generator = "Helm" },
 			func(s *v1alpha1.ComponentSpec) { s.PostRenderers = []v1alpha1.PostRenderer{{}} },
 			func(s *v1alpha1.ComponentSpec) {
-				s.AdditionalManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Widget"}}
+				s.ManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Widget"}}
 			},
 			func(s *v1alpha1.ComponentSpec) { s.ValuesFrom = []metav1alpha1.ValuesReference{{Name: "db"}} },
 		} {
@@ -174,7 +180,10 @@ var _ = Describe("A Component", func() {
 	})
 
 	It("is rejected with all of its errors at once", func() {
-		err := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}}, Timeout: &metav1.Duration{Duration: -time.Second}}).Validate()
+		err := component(v1alpha1.ComponentSpec{
+			Source:      v1alpha1.Source{HTTP: &v1alpha1.HTTPSource{}},
+			TimeoutSpec: metav1alpha1.TimeoutSpec{TimeoutDuration: &metav1.Duration{Duration: -time.Second}},
+		}).Validate()
 		Expect(strings.Split(err.Error(), "\n")).To(Equal([]string{
 			"spec.timeout: -1s is negative; use a duration such as 10m",
 			`spec.source.http: url "": want a URL such as https://example.com/chart-1.2.3.tgz`,

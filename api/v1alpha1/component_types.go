@@ -35,8 +35,9 @@ type ComponentList struct {
 	Items           []Component `json:"items"`
 }
 
-// ComponentSpec has the source, the values, and settings for the apply of the rendered objects. The schema restricts
-// the range of durations, because a duration that clients cannot decode would break every watch on components.
+// ComponentSpec has the source, the values, and settings for the apply of the rendered objects. The settings are the
+// parts that authors embed in their own types. The schema restricts the range of durations, because a duration that
+// clients cannot decode would break every watch on components.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="set either both generator: Function and function, or neither"
 // +kubebuilder:validation:XValidation:rule="has(self.source) != has(self.function)",message="set either source, or generator: Function with function"
@@ -77,18 +78,8 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Externals []External `json:"externals,omitempty"`
 
-	// TargetNamespace is the namespace of dependents whose manifests have no namespace. The default is the component's
-	// namespace. It cannot change while dependents exist.
-	// +optional
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
-	TargetNamespace string `json:"targetNamespace,omitempty"`
-
-	// TargetName is the release name. The default is the component's name. It cannot change while dependents exist.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
-	TargetName string `json:"targetName,omitempty"`
+	// The part has targetNamespace and targetName. A chart gets the name as the release name.
+	metav1alpha1.PlacementSpec `json:",inline"`
 
 	// Values are the parameters of the rendering. They override values from ValuesFrom.
 	// +optional
@@ -118,15 +109,7 @@ type ComponentSpec struct {
 	// +optional
 	Webhook *Webhook `json:"webhook,omitempty"`
 
-	// Exports are the names of exports of dependents whose values are published in status.exports. Everybody who may read
-	// the component can read these values. Exports of Secrets cannot be published. A value that vanishes stays in the
-	// status until the dependent exports another value, or until the name is removed here.
-	// +optional
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=64
-	// +kubebuilder:validation:items:MinLength=1
-	// +kubebuilder:validation:items:MaxLength=63
-	Exports []string `json:"exports,omitempty"`
+	metav1alpha1.ExportsSpec `json:",inline"`
 
 	// PostRenderers change the rendered objects, one after the other.
 	// +optional
@@ -134,106 +117,17 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	PostRenderers []PostRenderer `json:"postRenderers,omitempty"`
 
-	// ServiceAccountName is a service account in the component's namespace. The operator acts as this account when it
-	// writes and adopts dependents, looks up objects for the rendering, and reads references. If it is empty, the
-	// operator's default is used. It cannot be combined with KubeConfig.
-	// +optional
-	// +kubebuilder:validation:MaxLength=253
-	ServiceAccountName string `json:"serviceAccountName,omitempty"`
-
-	// KubeConfig refers to a kubeconfig with the cluster to which dependents are applied, and with the user who applies
-	// them. By default dependents are applied to the component's own cluster. The cluster cannot change while dependents
-	// exist.
-	// +optional
-	KubeConfig *KubeConfig `json:"kubeConfig,omitempty"`
-
-	// ReconcilePolicy applies to dependents whose manifests set no reconcile policy. The default is on-object-change.
-	// +optional
-	ReconcilePolicy metav1alpha1.ReconcilePolicy `json:"reconcilePolicy,omitempty"`
-
-	// AdoptionPolicy applies to dependents whose manifests set no adoption policy. The default is if-unowned.
-	// +optional
-	AdoptionPolicy metav1alpha1.AdoptionPolicy `json:"adoptionPolicy,omitempty"`
-
-	// UpdatePolicy applies to dependents whose manifests set no update policy. The default is the policy of the operator,
-	// ssa-override.
-	// +optional
-	UpdatePolicy metav1alpha1.UpdatePolicy `json:"updatePolicy,omitempty"`
-
-	// DeletePolicy applies to dependents whose manifests set no delete policy. The default is delete.
-	// PersistentVolumeClaims are kept unless their own manifests set the policy delete.
-	// +optional
-	DeletePolicy metav1alpha1.DeletePolicy `json:"deletePolicy,omitempty"`
-
-	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created. The default is create. Namespaces
-	// that were created because of this policy are never deleted.
-	// +optional
-	MissingNamespacesPolicy metav1alpha1.MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
-
-	// ReapplyInterval is the time after which dependents are applied again even if no drift was detected. It applies to
-	// dependents whose manifests set no reapply interval. By default, and with zero, they are not applied again.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
-	ReapplyInterval *metav1.Duration `json:"reapplyInterval,omitempty"`
-
-	// Ignore names fields of dependents that are left to others, such as the replicas that an autoscaler sets, in addition
-	// to the annotation fairlead.io/ignore of manifests. A dependent has the value of its manifest when it is created;
-	// after that the field is neither changed nor removed. A change of these rules makes no new revision.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	Ignore []metav1alpha1.IgnoreRule `json:"ignore,omitempty"`
-
-	// Adopt lists the existing objects without an owner that the component may take over where the adoption policy is
-	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is complete:
-	// no other object is taken over. Without a list, all objects without an owner are, except those that carry the mark of
-	// another tool, such as Helm. The policies never and always do not need the list. A change of the list makes no new
-	// revision.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=2000
-	Adopt []metav1alpha1.AdoptRule `json:"adopt,omitzero"`
-
-	// AdditionalManagedTypes are types that no dependent defines in its manifest, for example types that a dependent
-	// creates at run time. Foreign instances of these types (objects that are not dependents) block the deletion of the
-	// component. Dependents of these types are applied last and deleted first.
-	// +optional
-	// +listType=atomic
-	// +kubebuilder:validation:MaxItems=64
-	AdditionalManagedTypes []metav1alpha1.TypePattern `json:"additionalManagedTypes,omitempty"`
-
-	// AllowEmpty allows a rendering without objects although dependents exist. All dependents are then pruned.
-	// +optional
-	AllowEmpty bool `json:"allowEmpty,omitempty"`
-
-	// Suspend stops the reconciliation of the component. The component can still be deleted.
-	// +optional
-	Suspend bool `json:"suspend,omitempty"`
-
-	// Interval is the interval of the periodic resync. The default is 10h. Zero turns the resync off.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
-	Interval *metav1.Duration `json:"interval,omitempty"`
-
-	// RetryInterval is the delay before the next attempt after a persistent error. The default is 1m. After a temporary
-	// error, the next attempt is made sooner.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
-	RetryInterval *metav1.Duration `json:"retryInterval,omitempty"`
-
-	// Timeout is the time in which the component must become Ready. The default is 10m. After this time the component is
-	// Stalled with reason Timeout.
-	// +optional
-	// +kubebuilder:validation:Type=string
-	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([0-9]+([.][0-9]+)?(ms|s|m|h))+$') && duration(self) >= duration('0s')",message="want a duration of at most 290 years, such as 10m or 1h30m"
-	Timeout *metav1.Duration `json:"timeout,omitempty"`
+	metav1alpha1.ServiceAccountSpec `json:",inline"`
+	metav1alpha1.KubeConfigSpec     `json:",inline"`
+	metav1alpha1.PoliciesSpec       `json:",inline"`
+	metav1alpha1.IgnoreSpec         `json:",inline"`
+	metav1alpha1.AdoptSpec          `json:",inline"`
+	metav1alpha1.ManagedTypesSpec   `json:",inline"`
+	metav1alpha1.EmptySpec          `json:",inline"`
+	metav1alpha1.SuspendSpec        `json:",inline"`
+	metav1alpha1.ResyncSpec         `json:",inline"`
+	metav1alpha1.RetrySpec          `json:",inline"`
+	metav1alpha1.TimeoutSpec        `json:",inline"`
 }
 
 // HelmOptions are options for the rendering of a chart.
@@ -335,12 +229,6 @@ type HTTPSource struct {
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9a-f]{64}$')",message="want 64 hexadecimal digits in lower case, as sha256sum prints them"
 	SHA256 string `json:"sha256"`
-}
-
-// KubeConfig refers to a kubeconfig of the target cluster.
-type KubeConfig struct {
-	// SecretRef names the Secret in the component's namespace that contains the kubeconfig.
-	SecretRef SecretKeyReference `json:"secretRef"`
 }
 
 // SecretKeyReference names a key in a Secret.

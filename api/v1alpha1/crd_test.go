@@ -86,10 +86,10 @@ var _ = Describe("The custom resource definition", Ordered, func() {
 			Expect(create(ctx, name, "{"+inline+adopt+"}")).To(Succeed())
 			stored := &v1alpha1.Component{}
 			Expect(c.Get(ctx, client.ObjectKey{Namespace: "default", Name: name}, stored)).To(Succeed())
-			Expect(stored.AdoptRules() == nil).To(Equal(adopt == ""))
+			Expect(stored.Spec.AdoptRules() == nil).To(Equal(adopt == ""))
 			stored.Spec.Path = "changed"
 			Expect(c.Update(ctx, stored)).To(Succeed())
-			Expect(stored.AdoptRules() == nil).To(Equal(adopt == ""), "after an update by a typed client")
+			Expect(stored.Spec.AdoptRules() == nil).To(Equal(adopt == ""), "after an update by a typed client")
 		}
 	})
 

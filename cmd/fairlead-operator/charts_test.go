@@ -101,7 +101,7 @@ var _ = Describe("A chart that generates passwords and certificates", func() {
 	BeforeEach(func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		component = createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: chartOf("templates/all.yaml", unique), Interval: &metav1.Duration{},
+			Source: chartOf("templates/all.yaml", unique), ResyncSpec: metav1alpha1.ResyncSpec{Interval: &metav1.Duration{}},
 			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -189,7 +189,7 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 		from := chartOf("crds/tugs.yaml", definition(group))
 		from.Inline.Files["templates/settings.yaml"] = settings
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: from, RetryInterval: &metav1.Duration{Duration: time.Second},
+			Source: from, RetrySpec: metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: time.Second}},
 			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))

@@ -51,11 +51,15 @@ var _ = Describe("Values from other components", func() {
 	database := func(ctx context.Context, host, port string) *v1alpha1.Component {
 		return createComponent(ctx, namespace, "db", v1alpha1.ComponentSpec{
 			Source: inline("db.yaml", exporting), Values: rawValues(`{"host":"` + host + `","port":"` + port + `"}`),
-			Exports: []string{"dbHost", "dbPort", "db"}, Interval: never,
+			ExportsSpec: metav1alpha1.ExportsSpec{ExportNames: []string{"dbHost", "dbPort", "db"}},
+			ResyncSpec:  metav1alpha1.ResyncSpec{Interval: never},
 		})
 	}
 	spec := func(from ...metav1alpha1.ValuesReference) v1alpha1.ComponentSpec {
-		return v1alpha1.ComponentSpec{Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour}, ValuesFrom: from}
+		return v1alpha1.ComponentSpec{
+			Source: inline("a.yaml", settings), ValuesFrom: from, ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			RetrySpec: metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: time.Hour}},
+		}
 	}
 	current := func(ctx context.Context, component *v1alpha1.Component) metav1alpha1.Status {
 		GinkgoHelper()
@@ -116,8 +120,8 @@ var _ = Describe("Values from other components", func() {
 		change(ctx, db, func(s *v1alpha1.ComponentSpec) { s.Values = rawValues(`{"host":"one","port":"2"}`) })
 		Eventually(func() string { return string(current(ctx, db).Exports["dbPort"].Raw) }).WithTimeout(soon).Should(Equal("2"))
 		createComponent(ctx, namespace, "later", v1alpha1.ComponentSpec{
-			Source:  inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {fairlead.io/export: 'level=self.data.b'}}, data: {b: late}}"),
-			Exports: []string{"level"}, Interval: never,
+			Source:      inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {fairlead.io/export: 'level=self.data.b'}}, data: {b: late}}"),
+			ExportsSpec: metav1alpha1.ExportsSpec{ExportNames: []string{"level"}}, ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
 		})
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("late"))
 		Eventually(func() int64 { return current(ctx, component).Revision }).WithTimeout(soon).
@@ -138,7 +142,7 @@ var _ = Describe("Values from other components", func() {
 	It("are read as the identity of the component alone", func(ctx SpecContext) {
 		database(ctx, "one", "1")
 		web := spec(exportOf("db", "dbHost", "level"))
-		web.ServiceAccountName, web.RetryInterval = "web", &metav1.Duration{Duration: time.Second}
+		web.ServiceAccount, web.RetryDuration = "web", &metav1.Duration{Duration: time.Second}
 		component := createComponent(ctx, namespace, "web", web)
 		user := "system:serviceaccount:" + namespace + ":web"
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
@@ -173,7 +177,7 @@ var _ = Describe("Values from other components", func() {
 			from := exportOf(reads, reads, "level")
 			from.Optional = true
 			s := spec(from)
-			s.Source, s.Exports = inline("a.yaml", strings.ReplaceAll(manifest, "NAME", name)), []string{name}
+			s.Source, s.ExportNames = inline("a.yaml", strings.ReplaceAll(manifest, "NAME", name)), []string{name}
 			s.Source.Inline.Files["a.yaml"] = strings.Replace(s.Source.Inline.Files["a.yaml"], ".Values.level }}", `get .Values "level" }}x`, 1)
 			return createComponent(ctx, namespace, name, s)
 		}

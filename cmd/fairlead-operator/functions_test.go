@@ -117,7 +117,8 @@ var _ = Describe("A function", func() {
 	})
 	spec := func() v1alpha1.ComponentSpec {
 		return v1alpha1.ComponentSpec{
-			Generator: "Function", RetryInterval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
+			Generator: "Function", RetrySpec: metav1alpha1.RetrySpec{RetryDuration: never},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"info"}`)},
 			Function: &v1alpha1.FunctionGenerator{
 				URL: server.URL, CARef: &v1alpha1.CAReference{Kind: "ConfigMap", Name: "trusted"},
 				TokenRef: &v1alpha1.TokenReference{Name: "access"},
@@ -232,7 +233,7 @@ var _ = Describe("A function", func() {
 		Entry("stalls the component when the Secret with the token does not exist", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
 		Entry("stalls the component when its identity has no right to read the Secret with the token",
-			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccountName = "nobody" },
+			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccount = "nobody" },
 			"Stalled Forbidden: read "),
 	)
 

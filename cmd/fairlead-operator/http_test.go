@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
@@ -83,7 +84,8 @@ var _ = Describe("An archive outside the cluster", func() {
 	create := func(ctx SpecContext, from v1alpha1.Source) *v1alpha1.Component {
 		return createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: from, Path: "app", Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
-			Interval: &metav1.Duration{}, RetryInterval: &metav1.Duration{Duration: time.Second},
+			ResyncSpec: metav1alpha1.ResyncSpec{Interval: &metav1.Duration{}},
+			RetrySpec:  metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: time.Second}},
 		})
 	}
 	revision := func(ctx SpecContext, component *v1alpha1.Component) int64 {

@@ -104,8 +104,9 @@ var _ = Describe("Bad input", func() {
 				"{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 70000, targetPort: 1}]}}")}, nil,
 			`Stalled DependentFailed: failed: Service NAMESPACE/a (spec.ports[0].port: Invalid value: 70000: must be between 1 and 65535, inclusive)`),
 		Entry("a missing namespace that must not be created", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), TargetNamespace: "nowhere",
-			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
+			Source:        inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"),
+			PlacementSpec: metav1alpha1.PlacementSpec{TargetNamespace: "nowhere"},
+			PoliciesSpec:  metav1alpha1.PoliciesSpec{MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse},
 		}, nil,
 			`Progressing Retrying: failed: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
 		Entry("a type that the operator has no right to write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+

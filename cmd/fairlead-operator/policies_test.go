@@ -23,9 +23,11 @@ var _ = Describe("The policies of a component", func() {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: existing}, data: {a: x}}\n---\n"+
 				"{apiVersion: v1, kind: ConfigMap, metadata: {name: away, namespace: "+inner+"}}"),
-			AdoptionPolicy: metav1alpha1.AdoptNever, UpdatePolicy: metav1alpha1.UpdateReplace,
-			DeletePolicy:            metav1alpha1.DeleteOrphan,
-			MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
+			PoliciesSpec: metav1alpha1.PoliciesSpec{
+				AdoptionPolicy: metav1alpha1.AdoptNever, UpdatePolicy: metav1alpha1.UpdateReplace,
+				DeletePolicy:            metav1alpha1.DeleteOrphan,
+				MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse,
+			},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(And(HavePrefix("Stalled OwnershipConflict: "), ContainSubstring(namespace+"/existing")))
@@ -58,7 +60,7 @@ var _ = Describe("The policies of a component", func() {
 		By("pruning all dependents if the component allows this")
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Source = inline("a.yaml", "# nothing") })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Stalled InvalidManifests: "))
-		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.AllowEmpty = true })
+		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.EmptyAllowed = true })
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
 		Eventually(func() bool {

@@ -38,7 +38,8 @@ var _ = Describe("A referenced object", func() {
 
 	It("starts a pass when a Secret with values is created, changed or deleted", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", settings), Interval: never, RetryInterval: &metav1.Duration{Duration: time.Hour},
+			Source: inline("a.yaml", settings), ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			RetrySpec:  metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: time.Hour}},
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "db"}},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).
@@ -100,7 +101,8 @@ var _ = Describe("A referenced object", func() {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: fromConfigMap(), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			Source: fromConfigMap(), ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 
@@ -120,7 +122,8 @@ var _ = Describe("A referenced object", func() {
 		files := &corev1.ConfigMap{ObjectMeta: named("src"), Data: map[string]string{"a.yaml": settings}}
 		Expect(administrator.Create(ctx, files)).To(Succeed())
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: fromConfigMap(), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
+			Source: fromConfigMap(), ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			Values: &runtime.RawExtension{Raw: []byte(`{"level":"one"}`)},
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
@@ -136,7 +139,8 @@ var _ = Describe("A referenced object", func() {
 
 	It("can be missing if the reference is optional", func(ctx SpecContext) {
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", settings), Interval: never, Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
+			Source: inline("a.yaml", settings), ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			Values: &runtime.RawExtension{Raw: []byte(`{"color":"red"}`)},
 			ValuesFrom: []metav1alpha1.ValuesReference{
 				{Kind: metav1alpha1.ConfigMapReference, Name: "always"},
 				{Kind: metav1alpha1.ConfigMapReference, Name: "sometimes", Optional: true},

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
@@ -56,7 +57,9 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 	It("does not delete a CustomResourceDefinition while it has no right to list the instances of the type", func(ctx SpecContext) {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
-			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)), RetryInterval: retry})
+			v1alpha1.ComponentSpec{
+				Source: inline("a.yaml", definition(group)), RetrySpec: metav1alpha1.RetrySpec{RetryDuration: retry},
+			})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
@@ -70,8 +73,9 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 	It("impersonates the service account of a component, and uses only the rights of this account", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		component := createComponent(ctx, namespace, "tenant", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), RetryInterval: retry,
-			ServiceAccountName: "deployer",
+			Source:             inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"),
+			RetrySpec:          metav1alpha1.RetrySpec{RetryDuration: retry},
+			ServiceAccountSpec: metav1alpha1.ServiceAccountSpec{ServiceAccount: "deployer"},
 		})
 		account := "system:serviceaccount:" + namespace + ":deployer"
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
@@ -91,7 +95,9 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		const group = "write.example.com"
 		instance := fmt.Sprintf("\n---\n{apiVersion: %s/v1, kind: Tug, metadata: {name: a}}\n", group)
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
-			v1alpha1.ComponentSpec{Source: inline("a.yaml", definition(group)+instance), RetryInterval: retry})
+			v1alpha1.ComponentSpec{
+				Source: inline("a.yaml", definition(group)+instance), RetrySpec: metav1alpha1.RetrySpec{RetryDuration: retry},
+			})
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(And(ContainSubstring("tugs."+group+` "a" is forbidden`), ContainSubstring("allow list and watch")))
 		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")

@@ -76,7 +76,7 @@ func (s self) goesWith(
 		return false, err
 	}
 	policy := metav1alpha1.DeletePolicy(annotations[ReconcilerName+"/"+manifests.AnnotationDeletePolicy])
-	return held && goes(cmp.Or(policy, c.Policies().Delete)), nil
+	return held && goes(cmp.Or(policy, c.Spec.Policies().Delete)), nil
 }
 
 // isLost reports whether the inventory in a status was lost or edited.

@@ -100,7 +100,7 @@ func (s self) refusePruning(ctx context.Context, c *v1alpha1.Component) error {
 // Deployment. This includes settings that would create it again, because the operator would stop before the creation.
 // The check is also made if the component does not own the Deployment, because its first pass may adopt it.
 func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]string) error {
-	if c.KubeConfig() != nil {
+	if c.Spec.KubeConfig() != nil {
 		return nil
 	}
 	if _, purged := annotations[purgeOrder]; purged {
@@ -116,7 +116,7 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 // operator would stop before it creates the Deployment again. The check of rendered objects is not sufficient, because
 // a change of spec.updatePolicy does not start a new rendering.
 func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ component.DependentReader) error {
-	if c.KubeConfig() != nil || c.Policies().Update != metav1alpha1.UpdateRecreate {
+	if c.Spec.KubeConfig() != nil || c.Spec.Policies().Update != metav1alpha1.UpdateRecreate {
 		return nil
 	}
 	held, annotations, err := s.heldBy(ctx, c)
@@ -133,7 +133,7 @@ func (s self) refuseRecreation(ctx context.Context, c *v1alpha1.Component, _ com
 // annotations or by the component.
 func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string) error {
 	own := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(annotations[updatePolicy])}
-	if own.Or(c.Policies()).Update != metav1alpha1.UpdateRecreate {
+	if own.Or(c.Spec.Policies()).Update != metav1alpha1.UpdateRecreate {
 		return nil
 	}
 	remedy := fmt.Sprintf("set another policy in spec.updatePolicy, at least until the Deployment has the annotation "+
@@ -143,5 +143,5 @@ func (s self) refusePolicy(c *v1alpha1.Component, annotations map[string]string)
 	}
 	return fmt.Errorf("the update policy of Deployment %s, in which the operator itself runs, is %s: a change would "+
 		"delete it, and no operator would "+
-		"create it again; %s", s.deployment, own.Or(c.Policies()).Update, remedy)
+		"create it again; %s", s.deployment, own.Or(c.Spec.Policies()).Update, remedy)
 }

@@ -172,7 +172,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		return c
 	}
 	remote := func(c *v1alpha1.Component) *v1alpha1.Component {
-		c.Spec.KubeConfig = &v1alpha1.KubeConfig{}
+		c.Spec.Target = &metav1alpha1.KubeConfigSource{}
 		return c
 	}
 	const inAnnotation, inSpec = "set another policy in its annotation fairlead.io/update-policy",

@@ -89,10 +89,14 @@ func exerciseEverything(ctx context.Context, namespace string, everyNamespace bo
 		ValuesFrom: []metav1alpha1.ValuesReference{{Kind: metav1alpha1.SecretReference, Name: "values"}},
 	})
 	remote := createFeature(ctx, namespace, "remote", v1alpha1.ComponentSpec{
-		KubeConfig: &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "kubeconfig"}},
+		KubeConfigSpec: metav1alpha1.KubeConfigSpec{Target: &metav1alpha1.KubeConfigSource{
+			SecretRef: metav1alpha1.KubeConfigKey{Name: "kubeconfig"},
+		}},
 	})
 	defining := createFeature(ctx, namespace, "defining", v1alpha1.ComponentSpec{})
-	lost := createFeature(ctx, namespace, "lost", v1alpha1.ComponentSpec{ServiceAccountName: account})
+	lost := createFeature(ctx, namespace, "lost", v1alpha1.ComponentSpec{
+		ServiceAccountSpec: metav1alpha1.ServiceAccountSpec{ServiceAccount: account},
+	})
 	components := []*v1alpha1.Component{plain, remote, defining, lost}
 	if everyNamespace {
 		components = append(components, createFeature(ctx, namespace, "owning", v1alpha1.ComponentSpec{}))
@@ -180,7 +184,7 @@ func createFeature(ctx context.Context, namespace, name string, spec v1alpha1.Co
 	spec.Source = v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
 		"Chart.yaml": "{apiVersion: v2, name: feature, version: 1.0.0}", "templates/all.yaml": text,
 	}}}
-	spec.RetryInterval = &metav1.Duration{Duration: time.Second}
+	spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
 	Expect(admin.Create(ctx, c)).To(Succeed())
 	return c

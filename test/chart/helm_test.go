@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/generator/generatortest"
 	helmgenerator "github.com/fairlead-io/fairlead/pkg/generator/helm"
@@ -46,7 +47,7 @@ func suspendable(ctx context.Context) func() (bool, error) {
 	return func() (bool, error) {
 		c := &v1alpha1.Component{
 			ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "probe"},
-			Spec:       v1alpha1.ComponentSpec{Suspend: true, Source: oneConfigMap()},
+			Spec:       v1alpha1.ComponentSpec{SuspendSpec: metav1alpha1.SuspendSpec{Suspend: true}, Source: oneConfigMap()},
 		}
 		err := admin.Create(ctx, c, client.DryRunAll)
 		return c.Spec.Suspend, err

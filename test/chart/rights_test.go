@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -34,7 +35,7 @@ func newTenant(ctx context.Context, name string) string {
 func createShop(ctx context.Context, namespace string, spec v1alpha1.ComponentSpec) *v1alpha1.Component {
 	GinkgoHelper()
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}, Spec: spec}
-	c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
+	c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 	Expect(admin.Create(ctx, c)).To(Succeed())
 	return c
 }
@@ -186,7 +187,9 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 
 	It("the operator cannot impersonate a service account that the values of the chart do not name", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "unnamed")
-		createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap(), ServiceAccountName: "default"})
+		createShop(ctx, namespace, v1alpha1.ComponentSpec{
+			Source: oneConfigMap(), ServiceAccountSpec: metav1alpha1.ServiceAccountSpec{ServiceAccount: "default"},
+		})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
 	}, SpecTimeout(time.Minute))
 

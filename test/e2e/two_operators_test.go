@@ -145,7 +145,7 @@ var _ = Describe("Two operators with components of the same name in the same nam
 	const wanted = "{apiVersion: v1, kind: ConfigMap, metadata: {name: wanted}}"
 	componentWanting := func() client.Object {
 		c := newComponent(namespace, name, wanted, `{}`)
-		c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
+		c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 		return c
 	}
 	gadgetWanting := func() client.Object { return newGadget(namespace, name, wanted) }

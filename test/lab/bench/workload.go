@@ -96,11 +96,11 @@ func (w workload) component(i int) (*v1alpha1.Component, error) {
 				Inline: &v1alpha1.InlineSource{Files: map[string]string{w.templates: string(files)}},
 			},
 			Values:       &runtime.RawExtension{Raw: raw},
-			UpdatePolicy: w.update,
+			PoliciesSpec: metav1alpha1.PoliciesSpec{UpdatePolicy: w.update},
 		},
 	}
 	if w.identities {
-		c.Spec.ServiceAccountName = identityName(i)
+		c.Spec.ServiceAccount = identityName(i)
 	}
 	return c, nil
 }

@@ -82,13 +82,13 @@ func (a *attack) hurry() {
 		return &metav1.Duration{Duration: durations[a.IntN(len(durations))] / time.Millisecond * time.Millisecond}
 	}
 	if a.IntN(3) == 0 {
-		a.spec.RetryInterval = short()
+		a.spec.RetryDuration = short()
 	}
 	if a.IntN(4) == 0 {
 		a.spec.Interval = short()
 	}
 	if a.IntN(4) == 0 {
-		a.spec.Timeout = short()
+		a.spec.TimeoutDuration = short()
 	}
 }
 

@@ -20,7 +20,7 @@ const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"a","co
 func (a *attack) kubeConfig(text string) {
 	secret := &corev1.Secret{ObjectMeta: a.meta("kubeconfig"), Data: map[string][]byte{"value": []byte(text)}}
 	a.objects = append(a.objects, secret)
-	a.spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: secret.Name}}
+	a.spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: secret.Name}}
 }
 
 // clusterKinds are target clusters, and components that strain the cluster.
@@ -72,12 +72,12 @@ func clusterKinds() []kind {
 			a.template(configMap("a", "", "b: c"))
 			a.spec.TargetNamespace = a.one(goodNamespace, "kube-system", "fairlead-system", "missing", strings.Repeat("a", 63))
 			a.spec.TargetName = a.one("", "a", strings.Repeat("a", 253))
-			a.spec.ServiceAccountName = a.one("", "missing", "default", strings.Repeat("a", 253))
+			a.spec.ServiceAccount = a.one("", "missing", "default", strings.Repeat("a", 253))
 		}},
 		{"managed types", func(a *attack) {
 			a.template(configMap("a", "", "b: c"))
 			for i := range 1 + a.IntN(64) {
-				a.spec.AdditionalManagedTypes = append(a.spec.AdditionalManagedTypes, metav1alpha1.TypePattern{
+				a.spec.ManagedTypes = append(a.spec.ManagedTypes, metav1alpha1.TypePattern{
 					Group: a.one("*", "*.io", "apps", fmt.Sprintf("a%d.example.com", i)), Kind: a.one("*", "ConfigMap", "A"),
 				})
 			}

@@ -51,10 +51,10 @@ var shapes = []shape{
 		name:      "identity",
 		templates: "plain.yaml",
 		update:    anyUpdate,
-		furnish:   func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = identityName },
+		furnish:   func(s *v1alpha1.ComponentSpec) { s.ServiceAccount = identityName },
 	},
 	{name: "remote", templates: "plain.yaml", update: anyUpdate, furnish: func(s *v1alpha1.ComponentSpec) {
-		s.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: kubeconfigName}}
+		s.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: kubeconfigName}}
 	}},
 	{name: "phases", templates: "phases.yaml", update: anyUpdate},
 	{name: "kept", templates: "kept.yaml", update: inPlace},
@@ -94,9 +94,9 @@ func (w *world) create(ctx context.Context, name string, s shape) error {
 	object := &v1alpha1.Component{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: v1alpha1.ComponentSpec{
-			Source:        v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: files}},
-			UpdatePolicy:  pick(w.random, s.update),
-			RetryInterval: &metav1.Duration{Duration: retryInterval},
+			Source:       v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: files}},
+			PoliciesSpec: metav1alpha1.PoliciesSpec{UpdatePolicy: pick(w.random, s.update)},
+			RetrySpec:    metav1alpha1.RetrySpec{RetryDuration: &metav1.Duration{Duration: retryInterval}},
 		},
 	}
 	if object.Spec.Values, err = c.values.raw(); err != nil {

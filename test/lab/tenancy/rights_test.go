@@ -52,7 +52,7 @@ func administrators(ctx context.Context, namespace, name string) *corev1.Secret 
 // withKubeconfig returns a component whose target is the cluster of a kubeconfig.
 func withKubeconfig(namespace, name, secret, manifest string) *v1alpha1.Component {
 	c := newComponent(namespace, name, map[string]string{"a.yaml": manifest})
-	c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: secret}}
+	c.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: secret}}
 	return c
 }
 
@@ -89,7 +89,7 @@ var _ = Describe("A tenant with few rights", func() {
 		bind(ctx, metav1.NamespaceSystem, identifiers.Name, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: malloryName})
 		bind(ctx, namespace, readers.Name, accountIn(namespace, account))
 		c := withKubeconfig(namespace, "target", far.Name, metadata)
-		c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
+		c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 		attack(ctx, c)
 		Eventually(ctx, status(ctx, namespace, c.Name)).Should(HavePrefix("Ready Ready: "))
 
@@ -116,7 +116,7 @@ var _ = Describe("A tenant with few rights", func() {
 		})).To(Succeed())
 		const stolen = "{apiVersion: v1, kind: ConfigMap, metadata: {name: stolen, namespace: good}}"
 		other := newComponent(namespace, "other-account", map[string]string{"a.yaml": gain})
-		other.Spec.ServiceAccountName = "deployer"
+		other.Spec.ServiceAccount = "deployer"
 		elsewhere := newComponent(namespace, "target-namespace", map[string]string{"a.yaml": strings.Replace(stolen, ", namespace: good", "", 1)})
 		elsewhere.Spec.TargetNamespace = good
 		attack(ctx, other, elsewhere,

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
@@ -131,7 +132,7 @@ func inCluster(ctx SpecContext, namespace, name string, kubeconfig []byte) *v1al
 	keep(ctx, namespace, name, "value", string(kubeconfig))
 	manifest := strings.Replace(metadata, "settings", name, 1)
 	c := newComponent(namespace, name, map[string]string{"a.yaml": manifest})
-	c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: name}}
+	c.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: name}}
 	return c
 }
 

@@ -190,7 +190,7 @@ var _ = Describe("A tenant who writes templates", func() {
 		DeferCleanup(func(ctx SpecContext) { restart(ctx) }, NodeTimeout(time.Minute))
 		namespace := newTenancy(ctx)
 		c := newComponent(namespace, "hungry", chart(metadata+`data: {many: [{{ repeat 190000 "a," }}], long: {{ repeat 32000000 "a" }}}`))
-		c.Spec.RetryInterval = &metav1.Duration{Duration: time.Second}
+		c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 		attack(ctx, c)
 		expectEach(ctx, namespace, "Stalled RenderingKilled: ")
 	}, SpecTimeout(5*time.Minute))

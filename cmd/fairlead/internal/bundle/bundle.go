@@ -51,7 +51,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 		}
 	}
 	b.Missing = append(b.Missing, objectsOfInputs(component)...)
-	if account := component.Spec.ServiceAccountName; account != "" {
+	if account := component.Spec.ServiceAccount; account != "" {
 		b.Missing = append(b.Missing, fmt.Sprintf("ServiceAccount %s/%s and its roles are not included", component.Namespace,
 			account))
 	}
@@ -69,7 +69,7 @@ func Collect(ctx context.Context, reader Reader, obj *unstructured.Unstructured,
 // references returns the references of the rendering, the kubeconfig of the target, and the Secret of signed calls.
 func references(component *v1alpha1.Component) []metav1alpha1.Reference {
 	refs := component.References()
-	if kubeconfig := component.KubeConfig(); kubeconfig != nil {
+	if kubeconfig := component.Spec.KubeConfig(); kubeconfig != nil {
 		refs = append(refs, metav1alpha1.Reference{
 			Kind: metav1alpha1.SecretReference, Name: kubeconfig.Name,
 			Credential: true,

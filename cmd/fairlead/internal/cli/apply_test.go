@@ -58,7 +58,7 @@ var _ = Describe("apply", onCluster(func() {
 
 		Expect(c.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", maps[0].Name)))
 		Expect(c.Spec.TargetName).To(Equal("store"))
-		Expect(c.Spec.ServiceAccountName).To(Equal("builder"))
+		Expect(c.Spec.ServiceAccount).To(Equal("builder"))
 		Expect(c.Spec.Generator).To(Equal(v1alpha1.GeneratorName("Helm")))
 		Expect(valuesOf(c)).To(MatchJSON(`{"replicas": 3, "image": {"tag": "v1"}}`))
 		Expect(c.ManagedFields).To(ContainElement(HaveField("Manager", "fairlead-cli")))
@@ -180,7 +180,7 @@ var _ = Describe("apply", onCluster(func() {
 				namespace +
 				" patch component.fairlead.io/shop --type=merge -p "))
 		Expect(k8s.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(change)))).To(Succeed())
-		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("other"))
+		Expect(shopIn(ctx, namespace).Spec.ServiceAccount).To(Equal("other"))
 	})
 
 	It("warns of a missing service account, and applies the folder", func(ctx SpecContext) {
@@ -189,7 +189,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(r.Code).To(Equal(0))
 		Expect(r.Err).To(Equal(`warning: service account "nobody" does not exist in namespace "` + namespace +
 			`"; requests of component.fairlead.io/shop as this account may be refused` + "\n"))
-		Expect(shopIn(ctx, namespace).Spec.ServiceAccountName).To(Equal("nobody"))
+		Expect(shopIn(ctx, namespace).Spec.ServiceAccount).To(Equal("nobody"))
 	})
 
 	It("reports a namespace that does not exist", func(ctx SpecContext) {

@@ -80,12 +80,12 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 		Entry("a Secret for values", valuesFrom(metav1alpha1.SecretReference, "db", ""), "Secret NS/db"),
 		Entry("an input", input("v1", "ConfigMap", "settings"), "ConfigMap NS/settings"),
 		Entry("the component as an input", input("fairlead.io/v1alpha1", "Component", "shop"), "the component as input a"),
-		Entry("a service account", func(s *v1alpha1.ComponentSpec) { s.ServiceAccountName = "builder" }, "ServiceAccount NS/builder"),
+		Entry("a service account", func(s *v1alpha1.ComponentSpec) { s.ServiceAccount = "builder" }, "ServiceAccount NS/builder"),
 		Entry("a source", func(s *v1alpha1.ComponentSpec) {
 			s.Source = v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "settings"}}
 		}, "ConfigMap NS/settings"),
 		Entry("a kubeconfig", func(s *v1alpha1.ComponentSpec) {
-			s.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "db"}}
+			s.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "db"}}
 		}, "Secret NS/db"),
 	)
 

@@ -238,7 +238,7 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 		}}
 		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"color":"blue"}`)}
 		c.Spec.ValuesFrom = secretValues(secret)
-		c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "there"}}
+		c.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "there"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { release(ctx, c) })
 		return c

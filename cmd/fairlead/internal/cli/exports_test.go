@@ -38,7 +38,7 @@ var _ = Describe("Exports of a component", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "plan", "shop").Err).To(ContainSubstring(waits + namespace + "/db"))
 
 		Expect(fairlead(ctx, namespace, "apply", "db", folder("db.yaml", source)).Code).To(Equal(0))
-		change("db", func(s *v1alpha1.ComponentSpec) { s.Exports = []string{"dbHost"} })
+		change("db", func(s *v1alpha1.ComponentSpec) { s.ExportNames = []string{"dbHost"} })
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "status", "db").Out }).Should(
 			MatchRegexp(`EXPORT +VALUE\ndbHost +h1\n`))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/web", "--field", "data.host").Out }).Should(

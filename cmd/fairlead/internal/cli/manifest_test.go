@@ -36,7 +36,7 @@ var _ = Describe("the manifest of a component", onCluster(func() {
 		Expect(r.Err).To(BeEmpty())
 		c = shopIn(ctx, namespace)
 		Expect(c.Spec.Interval).To(BeNil())
-		Expect(c.Spec.Timeout.Duration.String()).To(Equal("6m0s"))
+		Expect(c.Spec.TimeoutDuration.Duration.String()).To(Equal("6m0s"))
 		Expect(valuesOf(c)).To(MatchJSON(`{"size": 2, "zone": "a"}`))
 		Expect(fairlead(ctx, namespace, "apply", "-f", manifest("{timeout: 6m, values: {size: 2, zone: a}}"), dir).Out).
 			To(Equal("component.fairlead.io/shop unchanged\n"))

@@ -44,7 +44,7 @@ var _ = Describe("plan with limits", onCluster(func() {
 			"web.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n---\napiVersion: v1\nkind: " +
 				"Namespace\nmetadata: {name: beyond}\n",
 		}}
-		c.Spec.KubeConfig = &v1alpha1.KubeConfig{SecretRef: v1alpha1.SecretKeyReference{Name: "there"}}
+		c.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "there"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "plan", "shop") }).
 			Should(And(HaveField("Code", 1), HaveField("Err",

@@ -156,7 +156,7 @@ var _ = Describe("rbac of a component", onCluster(func() {
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
 			"ConfigMap, metadata: {name: a}}"}}
-		c.Spec.AdditionalManagedTypes = []metav1alpha1.TypePattern{
+		c.Spec.ManagedTypes = []metav1alpha1.TypePattern{
 			{Group: "gadgets.example.com", Kind: "Gadget"},
 			{Group: "*.example.com", Kind: "*"},
 		}

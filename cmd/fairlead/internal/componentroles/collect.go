@@ -81,7 +81,7 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 	})
 	objects, credentials := withoutExternals(objects)
 	return Requirements{
-		Namespace: component.Namespace, Policies: component.Policies().Or(operator.Policies),
+		Namespace: component.Namespace, Policies: component.Spec.Policies().Or(operator.Policies),
 		Objects: objects, Lookups: recorder.Asked(), References: append(referencesOf(component), credentials...),
 		Resource: Resources(objects, mapper, warnOfGuess(l.Warn)),
 		Managed:  managedTypes(component, l.Warn),
@@ -140,7 +140,7 @@ func referencesOf(component *v1alpha1.Component) []metav1alpha1.Reference {
 	for _, external := range component.Spec.Externals {
 		references = append(references, external.Service.References()...)
 	}
-	if k := component.Spec.KubeConfig; k != nil {
+	if k := component.Spec.Target; k != nil {
 		references = append(references, metav1alpha1.Reference{Kind: metav1alpha1.SecretReference, Name: k.SecretRef.Name})
 	}
 	var sources []string
@@ -190,7 +190,7 @@ func signaturesOf(component *v1alpha1.Component) string {
 // the others.
 func managedTypes(component *v1alpha1.Component, warn func(error)) []manifests.ManagedType {
 	var types []manifests.ManagedType
-	for i, pattern := range component.AdditionalManagedTypes() {
+	for i, pattern := range component.Spec.AdditionalManagedTypes() {
 		t, err := manifests.NewManagedType(pattern.Group, pattern.Kind)
 		switch {
 		case err != nil:

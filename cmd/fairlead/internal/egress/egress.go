@@ -59,10 +59,10 @@ func (r *Refusal) Error() string { return r.message }
 // allow calls of functions, or may not impersonate the identity.
 func (g Gate) Open(ctx context.Context, component *v1alpha1.Component, use Use) (Access, error) {
 	calls := use.Renders && component.Spec.Function != nil
-	if !calls && (!use.Connects || component.Spec.KubeConfig == nil) {
+	if !calls && (!use.Connects || component.Spec.Target == nil) {
 		return Access{}, nil
 	}
-	user := deletionrights.Identity(ctx, g.Cluster.Client, component.Namespace, component.ServiceAccountName())
+	user := deletionrights.Identity(ctx, g.Cluster.Client, component.Namespace, component.Spec.ServiceAccountName())
 	if calls && !g.CallFunctions {
 		return Access{}, refuse(exit.Misuse, "%s: spec.generator is Function, so the command would call %s, and send %s, "+
 			"all read as %s; if you trust this address, add --%s",
@@ -132,7 +132,7 @@ func reasonOf(component *v1alpha1.Component) string {
 		return "spec.function makes the command send data to " + addressOf(component)
 	}
 	return fmt.Sprintf("spec.kubeConfig makes the command send data to the server that Secret %s/%s names",
-		component.Namespace, component.Spec.KubeConfig.SecretRef.Name)
+		component.Namespace, component.Spec.Target.SecretRef.Name)
 }
 
 // contentOf describes the data that a call of the function sends.

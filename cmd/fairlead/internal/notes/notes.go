@@ -108,7 +108,7 @@ func (r Reader) Request(ctx context.Context, component *v1alpha1.Component) (gen
 	if req.Source, err = r.fetched(ctx, component); err != nil {
 		return req, err
 	}
-	if component.KubeConfig() == nil {
+	if component.Spec.KubeConfig() == nil {
 		if req.Capabilities, err = capabilities(r.About); err != nil {
 			return req, err
 		}

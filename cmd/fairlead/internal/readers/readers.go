@@ -123,9 +123,9 @@ func objectsOf(reader *v1alpha1.Component) []manifests.Key {
 		}
 	}
 	keys = append(keys, manifests.Key{
-		Kind: "ServiceAccount", Namespace: reader.Namespace, Name: reader.Spec.ServiceAccountName,
+		Kind: "ServiceAccount", Namespace: reader.Namespace, Name: reader.Spec.ServiceAccount,
 	})
-	if config := reader.Spec.KubeConfig; config != nil {
+	if config := reader.Spec.Target; config != nil {
 		keys = append(keys, manifests.Key{Kind: "Secret", Namespace: reader.Namespace, Name: config.SecretRef.Name})
 	}
 	// An observed object that cannot be read is not known.

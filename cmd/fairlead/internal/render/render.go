@@ -138,7 +138,7 @@ func ignoredBySpec(obj client.Object) ([]normalise.IgnoreRule, error) {
 	if !ok || c == nil {
 		return nil, nil
 	}
-	rules, err := normalise.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.IgnoreRules())
+	rules, err := normalise.NewIgnoreRules(operator.ReconcilerName, manifests.IgnoredBySpec, c.Spec.IgnoreRules())
 	if err != nil {
 		return nil, fmt.Errorf("spec.ignore: %w", err)
 	}

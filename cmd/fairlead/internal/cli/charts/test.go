@@ -127,7 +127,7 @@ func (o *testOptions) find(
 		return nil, err
 	}
 	switch {
-	case component.KubeConfig() != nil:
+	case component.Spec.KubeConfig() != nil:
 		return nil, exit.Refuse("%s: its dependents are in another cluster, and tests run in the cluster of the component",
 			target)
 	case component.Status.Revision == 0:

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
@@ -19,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
+	"github.com/fairlead-io/fairlead/internal/operator"
 )
 
 const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the
@@ -116,10 +118,20 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &component); err != nil {
 		return show.Settings{}, exit.Refuse("%s: %w", target, err)
 	}
+	defaults := operator.Intervals()
 	return show.Settings{
-		Source: component.SourceName(), Interval: new(component.ResyncInterval()),
-		RetryInterval: new(component.RetryInterval()), Timeout: new(component.Timeout()), Exports: component.Exports(),
+		Source: component.SourceName(), Interval: setOr(component.Spec.ResyncInterval(), defaults.Resync),
+		RetryInterval: setOr(component.Spec.RetryInterval(), defaults.Retry),
+		Timeout:       setOr(component.Spec.Timeout(), defaults.Timeout), Exports: component.Spec.Exports(),
 	}, nil
+}
+
+// setOr returns an interval that a spec sets, or else the interval of the operator.
+func setOr(interval, operators time.Duration) *time.Duration {
+	if interval == metav1alpha1.UnsetInterval {
+		return &operators
+	}
+	return &interval
 }
 
 // statusWatch prints the status of a component again after each change.

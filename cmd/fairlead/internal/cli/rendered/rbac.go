@@ -241,5 +241,5 @@ func (o *rbacOptions) requirementsOfComponent(
 	if r.Recorded, err = tree.Inventory(ctx, c, found.GetStatus()); err != nil {
 		o.Warn(fmt.Errorf("the roles may lack rules to prune dependents that are not rendered any more: %w", err))
 	}
-	return r, o.roles(client.ObjectKeyFromObject(found), found.ServiceAccountName()), nil
+	return r, o.roles(client.ObjectKeyFromObject(found), found.Spec.ServiceAccountName()), nil
 }
