@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,7 +34,8 @@ type Engine struct {
 
 // Options configure an Engine.
 type Options struct {
-	// Dependents are the policies of dependents, and what decides about their readiness.
+	// Dependents are the policies of dependents, and what decides about their readiness. Dependents.Ignore is refused:
+	// give these rules to normalise.Manifests, which makes the objects of a Pass.
 	Dependents component.Dependents
 
 	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share this
@@ -63,6 +65,10 @@ type Options struct {
 // New returns an engine whose watches live as long as ctx. name is the name of the reconciler, a DNS name that is
 // unique in the cluster. The rate limit in config is ignored, because the API server limits requests itself.
 func New(ctx context.Context, name string, config *rest.Config, o Options) (*Engine, error) {
+	if len(o.Dependents.Ignore) > 0 {
+		return nil, errors.New("Dependents.Ignore in the options of the engine has no effect; give the rules to " +
+			"normalise.Manifests")
+	}
 	parts := &wiring.Engine{Reconciler: name}
 	if err := o.ofComponent().Wire(parts); err != nil {
 		return nil, fmt.Errorf("options of the engine: %w", err)
