@@ -1,7 +1,9 @@
 package components
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -96,6 +98,39 @@ func copyAuthorStatus(obj, stored Object) error {
 	*obj.GetStatus() = *kept
 	obj.SetResourceVersion(stored.GetResourceVersion())
 	return nil
+}
+
+// Continue returns the status with which a pass begins that continues another one: kept is the status that the other pass
+// had at its end, persisted is the status that the API server had then, and loaded is the status that it has now. The
+// author's conditions are those of loaded. ok is false if another client has changed the reconciler's part of the status,
+// so that kept must not be used.
+func Continue(kept, persisted, loaded *metav1alpha1.Status) (next *metav1alpha1.Status, ok bool) {
+	if !equalAsStored(persisted, loaded) {
+		return nil, false
+	}
+	next = kept.DeepCopy()
+	next.Conditions = withAuthorConditions(kept.Conditions, loaded.Conditions)
+	if kept.ProgressingSince.Equal(persisted.ProgressingSince) {
+		// The stored time has no fractions of a second. With them it would count as one that is not stored.
+		next.ProgressingSince = loaded.ProgressingSince.DeepCopy()
+	}
+	return next, true
+}
+
+// equalAsStored reports whether the reconciler's parts of two statuses are the same for the API server, which stores no
+// fractions of a second.
+func equalAsStored(a, b *metav1alpha1.Status) bool {
+	var stored [2][]byte
+	for i, s := range []*metav1alpha1.Status{a, b} {
+		own := *s
+		own.Conditions = withAuthorConditions(s.Conditions, nil)
+		text, err := json.Marshal(&own)
+		if err != nil {
+			return false
+		}
+		stored[i] = text
+	}
+	return bytes.Equal(stored[0], stored[1])
 }
 
 // withAuthorConditions returns the reconciler's conditions of own, followed by the author's conditions of stored.

@@ -3,6 +3,7 @@ package components
 import (
 	"errors"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -81,4 +82,46 @@ func TestAComponentWithoutAFieldStatus(t *testing.T) {
 	type wrapped struct{ Object }
 	err := copyAuthorStatus(&wrapped{newGadget()}, newGadget())
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("no field Status")))
+}
+
+func TestAPassContinuesWithAStatusThatFitsTheStoredOne(t *testing.T) {
+	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 6789, time.UTC))
+	stored := metav1.NewTime(began.Truncate(time.Second))
+	theirs := metav1.Condition{Type: "Theirs", Status: "True"}
+	persisted := &metav1alpha1.Status{Revision: 1, ProgressingSince: &began}
+	kept := &metav1alpha1.Status{
+		Revision: 2, ProgressingSince: &began, Conditions: []metav1.Condition{{Type: "Ready"}, {Type: "Theirs"}},
+	}
+	for name, c := range map[string]struct {
+		loaded metav1alpha1.Status
+		fits   bool
+	}{
+		"the same":                   {*persisted, true},
+		"without parts of a second":  {metav1alpha1.Status{Revision: 1, ProgressingSince: &stored}, true},
+		"with an author's condition": {metav1alpha1.Status{Revision: 1, ProgressingSince: &stored, Conditions: []metav1.Condition{theirs}}, true},
+		"of another revision":        {metav1alpha1.Status{Revision: 2, ProgressingSince: &began}, false},
+		"with a doubt":               {metav1alpha1.Status{Revision: 1, ProgressingSince: &began, RecordDigest: doubtMark + " x"}, false},
+		"with another condition": {
+			metav1alpha1.Status{Revision: 1, ProgressingSince: &began, Conditions: []metav1.Condition{{Type: "Ready"}}}, false,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			next, fits := Continue(kept, persisted, &c.loaded)
+			g.Expect(fits).To(Equal(c.fits))
+			if !fits {
+				return
+			}
+			g.Expect(next.Revision).To(BeEquivalentTo(2))
+			g.Expect(next.ProgressingSince).To(Equal(c.loaded.ProgressingSince), "it is compared with the stored time")
+			want := append([]metav1.Condition{{Type: "Ready"}}, c.loaded.Conditions...)
+			g.Expect(next.Conditions).To(Equal(want))
+		})
+	}
+	later := kept.DeepCopy()
+	later.ProgressingSince = new(metav1.NewTime(began.Add(time.Hour)))
+	next, fits := Continue(later, persisted, persisted)
+	if !fits || !next.ProgressingSince.Equal(later.ProgressingSince) {
+		t.Errorf("the start of a revision is lost: %v", next)
+	}
 }

@@ -31,7 +31,8 @@ type State struct {
 	// observing is the time when the component began to wait for watches: the first of several consecutive passes that
 	// only waited. observing is zero if the last pass did not wait for watches.
 	observing time.Time
-	// waiting is set if the last pass ended because the component waits for its turn to render.
+	// waiting is set if the last pass ended because the component waits for its turn to render, or because the next pass
+	// continues it.
 	waiting bool
 	// delay is the delay of the last retry.
 	delay  time.Duration
@@ -92,6 +93,10 @@ func (s *State) Wait(after time.Duration, now time.Time) time.Duration {
 	s.due, s.observing, s.waiting = now.Add(after), time.Time{}, true
 	return after
 }
+
+// Again is called at the end of a pass that the next pass continues at once. The rate limit does not delay that pass, and
+// it is no event that resets the back-off.
+func (s *State) Again() { s.waiting = true }
 
 // ObservingSince returns the time when the component began to wait for watches. The result is zero if the component
 // does not wait for watches.

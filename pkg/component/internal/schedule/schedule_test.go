@@ -125,6 +125,27 @@ func TestTheRateLimitDoesNotDelayATurn(t *testing.T) {
 	}
 }
 
+func TestAPassThatContinuesAnotherIsNeitherDelayedNorAnEvent(t *testing.T) {
+	var s State
+	s.End(0, time.Minute, start)
+	now := start.Add(time.Minute)
+	for range 10 {
+		s.Begin(time.Minute, now)
+		s.End(s.Retry(), time.Minute, now)
+		now = now.Add(time.Minute)
+	}
+	s.Begin(time.Minute, now.Add(time.Minute)) // The retry is due.
+	s.Again()
+	if wait := s.Begin(time.Minute, now.Add(time.Minute)); wait != 0 {
+		t.Errorf("the next pass has to wait %s after a pass that it continues", wait)
+	}
+	between(t, s.Retry(), 25*time.Second, 5*time.Minute)
+	s.End(0, time.Minute, now)
+	if wait := s.Begin(time.Minute, now.Add(time.Second)); wait != 59*time.Second {
+		t.Errorf("the next pass has to wait %s after a report", wait)
+	}
+}
+
 func TestRateLimit(t *testing.T) {
 	var s State
 	const minimum = 10 * time.Second
