@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -13,6 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/wiring"
 )
@@ -55,6 +57,23 @@ func (r *Reconciler[T]) OpenPreview(ctx context.Context, p wiring.Preview) (*rec
 	return &r.newRunner(built, r.previewPorts(p, built, simulator)).Pass, simulator, nil
 }
 
+// connectOnce returns a function that connects once. A preview may make several passes, and all of them are over the same
+// component, so they connect to the same cluster.
+func connectOnce(connect connectFunc) connectFunc {
+	var connected *target.Connection
+	return func(ctx context.Context, config *rest.Config) (*target.Connection, error) {
+		if connected != nil {
+			return connected, nil
+		}
+		var err error
+		connected, err = connect(ctx, config)
+		return connected, err
+	}
+}
+
+// connectFunc connects to the cluster of a configuration.
+type connectFunc func(context.Context, *rest.Config) (*target.Connection, error)
+
 // previewPorts returns the ports of a preview: they read instead of watching, and record nothing.
 func (r *Reconciler[T]) previewPorts(p wiring.Preview, built parts, simulator *preview.Simulator) reconcile.Ports {
 	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents, Credentials: p.Credentials}
@@ -62,7 +81,7 @@ func (r *Reconciler[T]) previewPorts(p wiring.Preview, built parts, simulator *p
 		Owners: preview.Owners{Owners: built.owners},
 		Targets: preview.Targets{
 			Local: built.local, User: p.User, DefaultServiceAccount: r.options.DefaultServiceAccount, Inputs: inputs,
-			Clock: clock.RealClock{}, Connect: r.connect,
+			Clock: clock.RealClock{}, Connect: connectOnce(r.connect),
 		},
 		Inputs:    inputs,
 		Inventory: preview.Inventory{ComponentRecord: r.record(built, nil), Simulator: simulator},

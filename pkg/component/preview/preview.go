@@ -124,8 +124,13 @@ func (p Preview[T]) run(
 	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
 	c.AdoptUnowned = p.AdoptUnowned
 	last := copied.GetStatus().Revision
-	if _, err := simulate(pass, ctx, c); err != nil {
-		return result.Forecast{}, refused(err)
+	// A pass whose rendering has outdated values of exports is made again, as by the reconciler. Pass.Apply bounds this.
+	for again := true; again; {
+		o, err := simulate(pass, ctx, c)
+		if err != nil {
+			return result.Forecast{}, refused(err)
+		}
+		again = o.Asked != nil
 	}
 	forecast := simulator.Forecast
 	forecast.Revision = copied.GetStatus().Revision

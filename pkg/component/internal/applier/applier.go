@@ -111,7 +111,7 @@ func (a *Applier) run(
 		facts = binder.Bind(ctx, facts)
 		var renewed []metav1alpha1.AskedExport
 		if renewed, facts.Open = asked.Compare(facts); renewed != nil {
-			return outdated(renewed, facts, guard, changes), nil
+			return a.outdated(client, renewed, facts, changes, guard), nil
 		}
 		facts.Desired = asked.Hold(facts)
 		decided := a.plan(planner, facts)

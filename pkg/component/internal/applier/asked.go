@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -127,12 +128,13 @@ func (a Asked) Hold(f plan.Facts) []manifests.Object {
 	return held
 }
 
-// outdated returns the outcome of a pass that ends because the rendering has outdated values.
-func outdated(
-	renewed []metav1alpha1.AskedExport, facts plan.Facts, guard createGuard, changes []result.Change,
+// outdated ends a pass whose rendering has outdated values. asked are the exports with their current values.
+func (a *Applier) outdated(
+	client *target.Client, asked []metav1alpha1.AskedExport, facts plan.Facts, changes []result.Change, guard createGuard,
 ) outcome.Outcome {
+	a.keepObserved(client, facts)
 	o := cut(guard, facts, changes)
-	o.Inventory = facts.Inventory.Sorted()
-	o.Renewed = &outcome.Renewed{Exports: renewed, Recorded: facts.Recorded, Unrecorded: guard.record}
+	o.Asked, o.Inventory = asked, facts.Inventory.Sorted()
+	o.Recorded, o.Unrecorded = facts.Recorded, guard.record
 	return o
 }

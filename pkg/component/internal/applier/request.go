@@ -28,7 +28,7 @@ type Request struct {
 	// LeftOut says why objects are not applied, because their conditions are false; see Outcome.LeftOut.
 	LeftOut []metav1alpha1.DependentReport
 	// Asked are the exports that the rendering of Desired asked for. If a value differs from the value that the rendering
-	// got, Apply ends, and Outcome.Renewed has the current values. If HoldExports is set, Desired is applied nevertheless.
+	// got, Apply ends, and Outcome.Asked has the current values. If HoldExports is set, Desired is applied nevertheless.
 	Asked       []plan.AskedExport
 	HoldExports bool
 	// Hold is set if nothing but repairs may be done, because Desired is the last rendering, and not that of the current
@@ -73,8 +73,8 @@ type Request struct {
 	AcceptUnknown []string
 	// Inventory is the recorded inventory.
 	Inventory []metav1alpha1.InventoryEntry
-	// Recorded is the persisted inventory if it differs from Inventory, because an earlier call of Apply in the same pass
-	// ended with Outcome.Renewed. Unrecorded is set if Inventory must be persisted before the first write.
+	// Recorded is the persisted inventory if it differs from Inventory, because the last pass ended with Outcome.Asked. It
+	// is nil otherwise. Unrecorded is set if Inventory must be persisted before the first write.
 	Recorded   plan.Inventory
 	Unrecorded bool
 	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is

@@ -51,22 +51,16 @@ type Outcome struct {
 	NextDue time.Time
 	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
-	// Renewed is set if the pass ended because the rendering has outdated values of exports. The dependents must be
-	// rendered again.
-	Renewed *Renewed
+	// Asked is set if the pass ended because the rendering has outdated values of exports, so that the dependents must be
+	// rendered again. It has the exports that the rendering asked for, with their current values. Inventory is then what
+	// the pass had in memory, and Recorded the persisted inventory. Unrecorded is set if Inventory must be persisted before
+	// the next write.
+	Asked      []metav1alpha1.AskedExport
+	Recorded   plan.Inventory
+	Unrecorded bool
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
 	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
-}
-
-// Renewed is the state of a pass that ended because values of exports differ from those that the rendering got.
-type Renewed struct {
-	// Exports are the exports that the rendering asked for, with their current values.
-	Exports []metav1alpha1.AskedExport
-	// Recorded is the persisted inventory. Unrecorded is set if Outcome.Inventory must be persisted before the next
-	// write.
-	Recorded   plan.Inventory
-	Unrecorded bool
 }
 
 // Result returns the part of the outcome that authors and callers of an Engine see.
@@ -91,7 +85,9 @@ func (o Outcome) Result() result.Outcome {
 }
 
 // Done reports whether there is nothing left to do and nothing to wait for.
-func (o Outcome) Done() bool { return !o.Observing && len(o.Waiting) == 0 && len(o.Blocked) == 0 }
+func (o Outcome) Done() bool {
+	return !o.Observing && o.Asked == nil && len(o.Waiting) == 0 && len(o.Blocked) == 0
+}
 
 // Failures returns the dependents that failed, and those failed dependents for which a retry cannot help (terminal).
 func (o Outcome) Failures() (failed, terminal []result.Waiting) {

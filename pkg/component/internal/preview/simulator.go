@@ -56,7 +56,7 @@ func (s *Simulator) Apply(ctx context.Context, client *target.Client, r applier.
 		return outcome.Outcome{}, nil
 	}
 	o, err := s.simulate(ctx, client, r, plan.ForApply)
-	if err == nil && o.Renewed == nil {
+	if err == nil && o.Asked == nil {
 		s.Forecast.AtDeletion = s.atDeletion(ctx, client)
 	}
 	return o, err
@@ -112,7 +112,9 @@ func (s *Simulator) simulate(
 		return outcome.Outcome{}, err
 	}
 	if simulated.renewed != nil {
-		return outcome.Outcome{Inventory: r.Inventory, Renewed: &outcome.Renewed{Exports: simulated.renewed}}, nil
+		return outcome.Outcome{
+			Inventory: r.Inventory, Asked: simulated.renewed, Recorded: r.Recorded, Unrecorded: r.Unrecorded,
+		}, nil
 	}
 	s.Forecast = simulated.forecast
 	s.Forecast.Desired = plan.CountObjects(r.Desired)

@@ -97,6 +97,8 @@ type world struct {
 	phases   []status.Event
 	hooks    map[Point][]Hook
 
+	// rendering is the argument of the last call of Render.
+	rendering rendering.Request
 	// request is the argument of the last call of Apply or Delete. deletedBy is the client that the last call of Delete
 	// received. The fakes of Apply and Delete call inApply.
 	request   applier.Request
@@ -349,6 +351,7 @@ func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering
 	if r.Records == nil || r.Status == nil {
 		f.w.t.Errorf("the request has no records or no status: %+v", r)
 	}
+	f.w.rendering = r
 	return f.w.set, f.w.step("render")
 }
 

@@ -19,7 +19,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
-	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 // Memory is the state of one component that the process keeps in memory. Memory is lost at a restart, so all facts that
@@ -39,7 +38,7 @@ type Memory struct {
 	values, formerValues revisionValues
 	// externalContents are the contents of the references of externals that the last pass read.
 	externalContents input.ExternalContents
-	// renewals are the renderings of the current inputs because of exports.
+	// renewals counts the renderings of the current inputs because of exports.
 	renewals renewals
 	// permitted is the permission in the last valid spec.
 	permitted permission
@@ -53,9 +52,8 @@ type Memory struct {
 	kills rendering.Kills
 	// toldDependents are the events about dependents.
 	toldDependents status.ToldDependents
-	// adoptions are those of passes that ended without a write of the status. The next write of a status with a revision
-	// enters them into the history, because no later pass finds anything to adopt.
-	adoptions []result.Change
+	// unreported is what is kept of passes that ended without a report.
+	unreported unreported
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
 	// toldOrphaning is the UID of the component for which an event said that the propagation policy Orphan has no effect.
@@ -133,15 +131,6 @@ func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 
 // confirm forgets the created dependents, because a status was written after their creation.
 func (m *Memory) confirm() { m.unconfirmed = unconfirmed{} }
-
-// keepAdoptions keeps the adoptions of a pass that ends without a write of the status.
-func (m *Memory) keepAdoptions(changes []result.Change) {
-	for _, c := range changes {
-		if status.Adopts(c) {
-			m.adoptions = append(m.adoptions, c)
-		}
-	}
-}
 
 // Memories are the memories of all components, by name. The zero value is ready to use, and safe for concurrent use.
 type Memories struct {

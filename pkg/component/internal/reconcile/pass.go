@@ -41,6 +41,9 @@ type Pass struct {
 // Apply renders the dependents of a component and applies them, as far as possible without waiting. The steps before
 // step 7 write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is
 // written before step 8.
+//
+// If the outcome has Asked set, the caller must call Apply again at once, with the same Memory: the dependents export
+// values that the rendering asked for and did not get. This ends after at most maxEnds calls.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
@@ -83,16 +86,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	if err != nil {
 		return p.repairOnly(ctx, c, w, err)
 	}
-	// Steps 6 to 8 are repeated while the dependents export values that the rendering asked for and did not get.
-	for r := firstRound(c, w, loop); ; {
-		o, err := p.applyRound(ctx, c, r)
-		if err != nil || o.Renewed == nil {
-			c.Memory.renewals.end(o, err)
-			return o, err
-		}
-		c.Memory.renewals.add(r.exports, o.Renewed.Exports, p.Clock.Now())
-		r = r.next(o)
-	}
+	return p.applyInputs(ctx, c, w, loop)
 }
 
 // work is what the first steps of a pass found: whose dependents it works on, and what is recorded of them.
@@ -105,54 +99,54 @@ type work struct {
 	recorded Loaded
 }
 
-// applyRound renders the dependents of a component, and applies them until a value changes that the rendering asked
+// applyInputs renders the dependents of a component, and applies them until a value changes that the rendering asked
 // for.
-func (p *Pass) applyRound(ctx context.Context, c *Component, r round) (outcome.Outcome, error) {
+func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedback) (outcome.Outcome, error) {
 	c.rendered, c.isRendered = nil, false
 	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
-	var err error
-	if r.set, err = p.render(ctx, c, r); err == nil {
-		err = p.admit(ctx, c, r.set.Desired(), r.recorded.Entries)
+	known, lost := c.Memory.unreported.knownExports(c, w)
+	set, err := p.render(ctx, c, w, known, lost)
+	if err == nil {
+		err = p.admit(ctx, c, set.Desired(), w.recorded.Entries)
 	}
 	if err != nil {
-		c.SetStatus(unrendered(c, r.inputs, err, p.Clock.Now()))
-		o, err := p.repairOnly(ctx, c, r.work, err)
-		o.Changes = append(r.changes, o.Changes...)
-		return o, err
+		c.SetStatus(unrendered(c, w.inputs, err, p.Clock.Now()))
+		return p.repairOnly(ctx, c, w, err)
 	}
-	c.rendered, c.isRendered = r.set.Desired(), true
+	c.rendered, c.isRendered = set.Desired(), true
 	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
 	// applied.
-	if err := p.begin(ctx, c, r); err != nil {
+	if err := p.begin(ctx, c, w, set); err != nil {
 		return outcome.Outcome{}, err
 	}
 	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
-	request, due, err := p.applyRequest(ctx, c, r)
+	request, due, err := p.applyRequest(ctx, c, w, set, loop.trigger)
 	if err != nil {
 		return pending(err)
 	}
-	o, err := p.Applier.Apply(ctx, r.target.Client, request)
-	c.Memory.addCreated(r.target.Client, o)
+	o, err := p.Applier.Apply(ctx, w.target.Client, request)
+	c.Memory.addCreated(w.target.Client, o)
+	if o.Asked != nil && err == nil {
+		c.Memory.renewals.add(known, o.Asked, p.Clock.Now())
+		c.Memory.unreported.keepExports(o)
+		return o, nil
+	}
 	if o.Inventory != nil && !o.Observing {
 		c.observed, c.isPlanned = o.Observed, true
-	}
-	if o.Renewed != nil {
-		return o, err
 	}
 	if err == nil && len(o.Inventory) > 0 {
 		// Dependents that are recorded without a write did not need Record, for example those of a component that was
 		// created again.
-		err = p.hold(ctx, c, r.owner)
+		err = p.hold(ctx, c, w.owner)
 	}
 	if err == nil {
-		next, failure := applied(*c.GetStatus(), c, r.inputs, o)
+		next, failure := applied(*c.GetStatus(), c, w.inputs, o)
 		c.SetStatus(next)
 		err = failure
 	}
-	o.Changes = append(r.changes, o.Changes...)
-	o.Unwatched = append(o.Unwatched, lookup.Unwatched(r.target, lookerOf(r.owner))...)
-	return p.explain(ctx, c, r.target, dueBy(o, due)), err
+	o.Unwatched = append(o.Unwatched, lookup.Unwatched(w.target, lookerOf(w.owner))...)
+	return p.explain(ctx, c, w.target, dueBy(o, due)), err
 }
 
 // Delete deletes the dependents of a component. Delete renders nothing: it deletes the objects of the recorded
@@ -219,7 +213,7 @@ func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o out
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
 		!components.Damaged(c.Object, p.Finalizers) &&
-		len(c.Memory.unconfirmed.entries) == 0
+		len(c.Memory.unconfirmed.entries) == 0 && len(c.Memory.unreported.inventory) == 0
 }
 
 // pending converts the error passerror.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
@@ -276,11 +270,13 @@ func (p *Pass) tell(c *Component, events []status.Event) {
 	}
 }
 
-// load returns the recorded inventory and adds the unconfirmed dependents to it. If the component has recorded
-// dependents and lost the finalizer, the finalizer is added again.
+// load returns the inventory with which the pass works: the recorded inventory, or the one that the last pass kept, and
+// the unconfirmed dependents. If the component has recorded dependents and lost the finalizer, the finalizer is added
+// again.
 func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 	recorded, err := p.Inventory.Load(ctx, c, w.owner, w.target)
 	p.tell(c, recorded.Events)
+	recorded = c.Memory.unreported.load(recorded)
 	if err == nil {
 		err = reserve(ctx, len(recorded.Entries))
 	}
@@ -304,11 +300,15 @@ func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 
 // render returns the set of objects that the generator renders from the inputs, and enters the messages of the
 // generator into the status.
-func (p *Pass) render(ctx context.Context, c *Component, r round) (rendering.Set, error) {
+//
+// known are the values of exports, and lost is set if the status with the values was lost.
+func (p *Pass) render(
+	ctx context.Context, c *Component, w work, known []metav1alpha1.AskedExport, lost bool,
+) (rendering.Set, error) {
 	defer p.Metrics.Time(metrics.StepGenerate)()
 	set, err := p.Rendering.Render(ctx, rendering.Request{
-		Component: c.Object, Status: c.GetStatus(), Owner: r.owner, Target: r.target, Inputs: r.inputs,
-		Inventory: r.recorded.Entries, Exports: r.exports, ExportsLost: r.lost,
+		Component: c.Object, Status: c.GetStatus(), Owner: w.owner, Target: w.target, Inputs: w.inputs,
+		Inventory: w.recorded.Entries, Exports: known, ExportsLost: lost,
 		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
 		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
 		CheckExternal: externalkinds.Check(c.Object, c.Externals),
@@ -329,13 +329,13 @@ func (p *Pass) render(ctx context.Context, c *Component, r round) (rendering.Set
 
 // begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
 // deletion phases to Secrets, because later passes cannot render them again.
-func (p *Pass) begin(ctx context.Context, c *Component, r round) error {
+func (p *Pass) begin(ctx context.Context, c *Component, w work, set rendering.Set) error {
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
-	next, err := beginRevision(before, c, r, now)
-	c.Memory.remember(&before, r.inputs)
+	next, err := beginRevision(before, c, w, set, now)
+	c.Memory.remember(&before, w.inputs)
 	c.SetStatus(next)
 	if err == nil {
-		err = p.Inventory.Begin(ctx, c, r.owner, r.set)
+		err = p.Inventory.Begin(ctx, c, w.owner, set)
 	}
 	if err != nil {
 		c.SetStatus(withoutRevision(*c.GetStatus(), before))

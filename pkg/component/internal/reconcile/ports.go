@@ -11,6 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -125,6 +126,10 @@ type Inventory interface {
 // Loaded is the result of Inventory.Load.
 type Loaded struct {
 	Entries []metav1alpha1.InventoryEntry
+	// Persisted is the persisted inventory if Entries are newer, because the last pass ended without a report. It is nil
+	// otherwise. Unrecorded is set if Entries must be persisted before the next write.
+	Persisted  plan.Inventory
+	Unrecorded bool
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
 	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,13 +28,14 @@ import (
 // A request is made by one function for each verb, from the component and from what the first steps of the pass found.
 // Nobody changes a request afterwards.
 
-// applyRequest returns the request that applies the rendered set of a round. If the set must be used although it has
-// outdated values, due is the time of the next rendering. The error is passerror.ErrObserving while the externals of
-// the component wait for a watch.
+// applyRequest returns the request that applies a rendered set. others identifies the inputs that the component does
+// not write itself, if it writes some; see feedback. If the set must be used although it has outdated values, due is
+// the time of the next rendering. The error is passerror.ErrObserving while the externals of the component wait for a
+// watch.
 func (p *Pass) applyRequest(
-	ctx context.Context, c *Component, r round,
+	ctx context.Context, c *Component, w work, set rendering.Set, others string,
 ) (request applier.Request, due time.Time, err error) {
-	trigger, err := triggerOf(c.GetGeneration(), r.inputs)
+	trigger, err := triggerOf(c.GetGeneration(), w.inputs)
 	if err != nil {
 		return request, due, err
 	}
@@ -41,22 +43,21 @@ func (p *Pass) applyRequest(
 	if err != nil {
 		return request, due, err
 	}
-	decided, err := conditions{p.Author, c, r.target, r.inputs}.of(ctx, r.set)
+	decided, err := conditions{p.Author, c, w.target, w.inputs}.of(ctx, set)
 	if err != nil {
 		return request, due, err
 	}
-	due = r.holdUntil(&c.Memory.renewals, nonce, p.Clock.Now())
-	request = p.newRequest(c, r.work)
-	request.Desired, request.Phases = r.set.Desired(), r.set.Phases()
+	due = c.Memory.renewals.holdUntil(set, cmp.Or(others, nonce), c.Memory.unreported.ends, p.Clock.Now())
+	request = p.newRequest(c, w)
+	request.Desired, request.Phases = set.Desired(), set.Phases()
 	request = request.Decide(ctx, decided)
-	request.Needs = needsOf(c, r.target, r.inputs.Declaration.References)
-	request.Managed, request.Exports = r.inputs.Managed, c.Exports
+	request.Needs = needsOf(c, w.target, w.inputs.Declaration.References)
+	request.Managed, request.Exports = w.inputs.Managed, c.Exports
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	request.Trigger, request.RepairNonce = trigger, nonce
-	request.Asked, request.HoldExports = r.set.Asked(), !due.IsZero()
-	request.Recorded, request.Unrecorded = r.renewed.Recorded, r.renewed.Unrecorded
+	request.Asked, request.HoldExports = set.Asked(), !due.IsZero()
 	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
-		owner: r.owner, target: r.target, desired: request.Desired, inventory: request.Inventory, trigger: trigger,
+		owner: w.owner, target: w.target, desired: request.Desired, inventory: request.Inventory, trigger: trigger,
 	})
 	return request, due, err
 }
@@ -117,6 +118,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	}
 	request := applier.Request{
 		Owner: w.owner, Inventory: w.recorded.Entries, Policies: c.Policies, Now: p.Clock.Now(),
+		Recorded: w.recorded.Persisted, Unrecorded: w.recorded.Unrecorded,
 		Wake: func() { p.Wake(name) }, Adoptions: adoptions, Requested: requestedAt(c.Object, p.Reconciler),
 		Judge: func(condition string, self *unstructured.Unstructured) ready.Result {
 			return p.Author.Condition(c.Object, condition, self)

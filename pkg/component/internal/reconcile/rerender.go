@@ -1,12 +1,10 @@
 package reconcile
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -20,9 +18,9 @@ const (
 	immediateRenewals = 5
 	minRenewalDelay   = 10 * time.Second
 	maxRenewalDelay   = 5 * time.Minute
-	// maxRounds is the maximum number of renderings in a pass. An export can depend on an export that is known only after
-	// another rendering.
-	maxRounds = 8
+	// maxEnds is the maximum number of successive passes that end for exports. An export can depend on an export that is
+	// known only after another rendering. The next pass applies its rendering as it is, and reports.
+	maxEnds = 8
 )
 
 // renewals are the renderings that were made again because a known value of an export changed, or an input that the
@@ -34,14 +32,12 @@ type renewals struct {
 	counted string
 	count   int
 	last    time.Time
-	// pending are exports with values that a pass found and did not record, because it waits for a watch or failed.
-	pending []metav1alpha1.AskedExport
 }
 
 // due returns the time at which the inputs may be rendered again. After a quiet time the count begins again.
 func (r *renewals) due(trigger string, now time.Time) time.Time {
 	if r.trigger != trigger || now.Sub(r.last) > 2*maxRenewalDelay {
-		*r = renewals{trigger: trigger, pending: r.pending}
+		*r = renewals{trigger: trigger}
 	}
 	if r.count < immediateRenewals {
 		return r.last
@@ -50,16 +46,8 @@ func (r *renewals) due(trigger string, now time.Time) time.Time {
 	return r.last.Add(delay)
 }
 
-// end is called at the end of a pass. A pass that succeeded has recorded all values in the status.
-func (r *renewals) end(o outcome.Outcome, err error) {
-	if err == nil && !o.Observing {
-		r.pending = nil
-	}
-}
-
-// add stores the values for another rendering. It counts a renewal if a known value changed.
+// add counts a renewal if a known value changed.
 func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time) {
-	r.pending = renewed
 	values := map[string]string{}
 	for _, e := range known {
 		values[e.Name] = e.Value
@@ -72,51 +60,17 @@ func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time)
 	}
 }
 
-// round is the state of a pass between its renderings.
-type round struct {
-	work
-	number int
-	// set is the rendering of this round.
-	set rendering.Set
-	// exports are the known values of exports. lost is set if the status with the values was lost.
-	exports []metav1alpha1.AskedExport
-	lost    bool
-	// trigger identifies the inputs that the component does not write itself, if it writes others; see feedback.
-	trigger string
-	// changes are the writes of the earlier rounds, and renewed is the result of the last round.
-	changes []result.Change
-	renewed outcome.Renewed
-}
-
-// firstRound returns the state of a pass before its first rendering.
-func firstRound(c *Component, w work, f feedback) round {
-	if pending := c.Memory.renewals.pending; pending != nil {
-		return round{work: w, trigger: f.trigger, exports: pending}
-	}
-	return round{
-		work: w, trigger: f.trigger, exports: lookup.RecordedExports(c.GetStatus()),
-		lost: c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0,
-	}
-}
-
-// next returns the state for another rendering, with the values that the outcome of this round has.
-func (r round) next(o outcome.Outcome) round {
-	r.number++
-	r.recorded.Entries, r.changes, r.renewed = o.Inventory, append(r.changes, o.Changes...), *o.Renewed
-	r.exports, r.lost = o.Renewed.Exports, false
-	return r
-}
-
-// holdUntil returns the time of the next rendering if the rendering of this round must be used although it has outdated
-// values. It is zero otherwise. nonce identifies the inputs, and the last request for a pass.
-func (r round) holdUntil(known *renewals, nonce string, now time.Time) time.Time {
-	if len(r.set.Asked()) == 0 {
+// holdUntil returns the time of the next rendering if a set must be applied although it has outdated values. It is zero
+// otherwise. trigger identifies the inputs that do not change with the rendering, and the last request for a pass. ends
+// is the number of successive passes that ended for exports.
+func (r *renewals) holdUntil(set rendering.Set, trigger string, ends int, now time.Time) time.Time {
+	if len(set.Asked()) == 0 {
 		return time.Time{}
 	}
-	if due := known.due(cmp.Or(r.trigger, nonce), now); now.Before(due) {
+	if due := r.due(trigger, now); now.Before(due) {
 		return due
 	}
-	if r.number >= maxRounds {
+	if ends >= maxEnds {
 		return now
 	}
 	return time.Time{}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 )
 
 func TestRenderingsThatChangeTheirOwnValuesAreDelayed(t *testing.T) {
@@ -37,16 +36,5 @@ func TestRenderingsThatChangeTheirOwnValuesAreDelayed(t *testing.T) {
 	r.add(exports("1"), exports("2"), now)
 	if now = now.Add(time.Hour); delay() != 0 || r.count != 0 {
 		t.Error("a quiet time does not reset the delay")
-	}
-}
-
-func TestValuesThatAreNotRecordedAreKept(t *testing.T) {
-	var r renewals
-	r.add(nil, []metav1alpha1.AskedExport{{Name: "x", Value: "1"}}, time.Time{})
-	if r.end(outcome.Outcome{Observing: true}, nil); r.pending == nil {
-		t.Error("a pass that waits for a watch drops the values, so the next pass would find them again, without end")
-	}
-	if r.end(outcome.Outcome{}, nil); r.pending != nil {
-		t.Error("the values of a complete pass are recorded in the status")
 	}
 }

@@ -38,10 +38,10 @@ func checkPlacement(s *metav1alpha1.Status, w work) error {
 // beginRevision returns the status with the revision of a rendered set, and with the entry of a new revision in the
 // history.
 func beginRevision(
-	before metav1alpha1.Status, c *Component, r round, now time.Time,
+	before metav1alpha1.Status, c *Component, w work, set rendering.Set, now time.Time,
 ) (metav1alpha1.Status, error) {
-	next, err := nextRevision(before, r.target, r.inputs, r.set, r.recorded.Entries, now)
-	next.Reconciler, next.Identity = r.owner.Reconciler, components.Identity(r.owner.Cluster, c.GetUID())
+	next, err := nextRevision(before, w.target, w.inputs, set, w.recorded.Entries, now)
+	next.Reconciler, next.Identity = w.owner.Reconciler, components.Identity(w.owner.Cluster, c.GetUID())
 	if before.Identity != next.Identity {
 		// The values and the generation are those of a component in a backup.
 		next.Exports, next.AppliedGeneration = nil, 0
@@ -49,13 +49,13 @@ func beginRevision(
 	// The history changes together with the revision: Inventory.Begin may write the status, and the pass may end without
 	// another write.
 	if next.Revision != before.Revision {
-		record := revisionRecord(next.Revision, c.GetGeneration(), r.inputs, now)
-		record.SourceVersion, record.Changes = r.set.SourceVersion(), c.Memory.changesSince(&before, r.inputs)
+		record := revisionRecord(next.Revision, c.GetGeneration(), w.inputs, now)
+		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, w.inputs)
 		next.History = status.BeginRevision(next.History, record)
 	} else {
 		next.History = status.EndAttempt(next.History, now)
 	}
-	return status.WithPinnedValues(next, r.set.Note, c.GetGeneration(), now), err
+	return status.WithPinnedValues(next, set.Note, c.GetGeneration(), now), err
 }
 
 // nextRevision returns the status with the revision of a set. New inputs are a new revision, with a new timeout. If the

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -104,7 +105,9 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 
 	c := &Component{Object: obj, Memory: memory}
 	loaded := obj.GetStatus().DeepCopy()
+	memory.unreported.resume(c)
 	o, err := r.run(ctx, c)
+	o = memory.unreported.addTo(o)
 	r.Records.RememberOwned(c)
 	if err == nil && c.isGone(o) {
 		if err = r.release(ctx, c, o); err == nil {
@@ -117,6 +120,9 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	if waits(lease, o, err) {
 		inFlight.Finish(false)
 		return r.wait(ctx, c, lease, o), nil
+	}
+	if o.Asked != nil && err == nil {
+		return r.again(ctx, c, loaded, o), nil
 	}
 	if o.Observing && err == nil {
 		if after, inTime := r.observing(ctx, c, loaded); inTime {
@@ -234,6 +240,23 @@ func (r *Runner) observing(
 	return 0, false
 }
 
+// again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with what
+// this one kept.
+func (r *Runner) again(
+	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
+) time.Duration {
+	c.Memory.unreported.keepStatus(c, loaded, r.Store.Persisted(c.Object, loaded), o)
+	r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
+	c.Memory.Schedule.Again()
+	if ctx.Err() != nil {
+		// The operator is stopping, so that there is no next pass that could tell the changes.
+		r.tellChanges(ctx, c, o)
+		return 0
+	}
+	r.Wake(c.Name())
+	return 0
+}
+
 // report writes the status if it changed, creates one event for the pass, and returns the delay before the next pass.
 // If the write fails with a conflict, report creates no event; see interrupt.
 func (r *Runner) report(
@@ -250,7 +273,7 @@ func (r *Runner) report(
 	f, now := passerror.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
 		Component:  r.Owners.Known(c.Name()).Component(),
-		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.Memory.adoptions,
+		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.Memory.unreported.adoptions,
 		Failure: f, KeepCounts: unrecorded != nil,
 		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
 		StaleInputs: r.staleInputs(c), Finalizers: r.Finalizers.Named(r.Reconciler),
@@ -258,18 +281,20 @@ func (r *Runner) report(
 	c.SetStatus(next)
 	if before := r.Store.Persisted(c.Object, loaded); !equality.Semantic.DeepEqual(before, &next) {
 		if err := r.writeStatus(ctx, c, components.RefOf(before)); err != nil {
-			return 0, r.unreported(ctx, c, o, err)
+			return 0, r.unwritten(ctx, c, o, err)
 		}
 		c.Memory.confirm()
 		if next.Revision > 0 {
-			c.Memory.adoptions = nil
+			c.Memory.unreported.adoptions = nil
 		}
 	}
+	before := cmp.Or(c.Memory.unreported.before, loaded)
+	c.Memory.unreported.reported(f == nil && !o.Observing)
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
-	r.Tell(c.Object, status.EventOf(loaded, c.GetStatus(), o.Changes, v))
-	r.Tell(c.Object, status.OverrideEvent(loaded, c.GetStatus()))
+	r.Tell(c.Object, status.EventOf(before, c.GetStatus(), o.Changes, v))
+	r.Tell(c.Object, status.OverrideEvent(before, c.GetStatus()))
 	r.tellDependents(c, o)
-	logPass(ctx, loaded, c.GetStatus(), o.Changes)
+	logPass(ctx, before, c.GetStatus(), o.Changes)
 	after := c.Memory.Schedule.Next(schedule.Pass{
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
 		Request: r.requestOf(c), Now: r.Clock.Now(),
@@ -287,17 +312,21 @@ func (r *Runner) report(
 }
 
 // keepInventory enters the inventory at the end of a pass into the status, or writes it to Secrets if it is too large
-// for the status.
+// for the status. A pass that made no plan has the inventory that its predecessor kept, if it kept one.
 func (r *Runner) keepInventory(
 	ctx context.Context,
 	c *Component,
 	loaded *metav1alpha1.Status,
 	o outcome.Outcome,
 ) error {
-	if o.Inventory == nil || o.Observing {
+	entries := o.Inventory
+	if entries == nil || o.Observing {
+		entries = c.Memory.unreported.inventory
+	}
+	if entries == nil {
 		return nil
 	}
-	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), o.Inventory)
+	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), entries)
 }
 
 // tellDependents creates the events about dependents, if the author wants them.
@@ -315,10 +344,10 @@ func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded compone
 	return r.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// unreported ends a pass that could not write the status. If the component does not exist any more, the returned error
+// unwritten ends a pass that could not write the status. If the component does not exist any more, the returned error
 // is a conflict, so that the pass ends without a report. If a policy or a webhook refuses the status, only an event can
 // say so.
-func (r *Runner) unreported(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
+func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
 	if apierrors.IsNotFound(err) {
 		return r.Store.Conflict(c.Name(), "it does not exist any more")
 	}
@@ -359,7 +388,7 @@ func (r *Runner) interrupt(
 // kept for the next write of the status.
 func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
 	s := c.GetStatus()
-	c.Memory.keepAdoptions(o.Changes)
+	c.Memory.unreported.told(o.Changes)
 	r.Tell(c.Object, status.ChangesEvent(s, o.Changes))
 	logPass(ctx, s, s, o.Changes)
 }
