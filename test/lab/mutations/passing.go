@@ -3,6 +3,11 @@ package main
 // passing are mutations of the steps of a pass, and of the rules for the policies of dependents.
 var passing = []mutation{
 	{
+		"a changed export is rendered with its former value", "reconcile/unreported.go",
+		`if u.asked != nil {`, `if false && u.asked != nil {`,
+		"Exports in renderings:|ends because a rendering asked for another value",
+	},
+	{
 		"a component that is gone stays in the caches", "reconcile/forget.go",
 		"		forget(name)\n", "		_ = forget\n",
 		"forgets a component that is gone",
@@ -26,6 +31,31 @@ var passing = []mutation{
 		"a feedback is rendered again without a delay", "reconcile/feedback.go",
 		`if due.IsZero() {`, `if due.IsZero() || true {`,
 		"renderings change their own input",
+	},
+	{
+		"a pass that ends for an export drops its inventory", "reconcile/unreported.go",
+		"	if u.ends > 0 {\n		recorded.Entries", "	if false {\n		recorded.Entries",
+		"ends because a rendering asked for another value",
+	},
+	{
+		"a pass that ends for an export drops its status", "reconcile/unreported.go",
+		`c.SetStatus(*next)`, `_ = next`,
+		"ends because a rendering asked for another value",
+	},
+	{
+		"a pass that ends for an export is not continued", "reconcile/runner.go",
+		"	r.Wake(c.Name())\n	return 0\n", "	return 0\n",
+		"Exports in renderings:|ends because a rendering asked for another value",
+	},
+	{
+		"a pass that ends for an export makes a report", "outcome/outcome.go",
+		` && o.Asked == nil && `, ` && `,
+		"ends because a rendering asked for another value",
+	},
+	{
+		"a pass that ends for an export writes its status", "reconcile/runner.go",
+		`if o.Asked != nil && err == nil {`, `if false {`,
+		"Exports in renderings:|ends because a rendering asked for another value",
 	},
 	{
 		"a suspended component is applied", "reconcile/runner.go",
