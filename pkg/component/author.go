@@ -240,7 +240,7 @@ func (h Hooks[T]) at(point reconcile.Point) reconcile.Hook {
 		return untypedResult(h.PostFailure, func(r reconcile.Result) *PassError { return publicFailure(r.Failure) })
 	case reconcile.PostPass:
 		return untypedResult(h.PostPass, func(r reconcile.Result) PassResult {
-			return PassResult{Outcome: r.Outcome.Result(), Failure: publicFailure(r.Failure)}
+			return PassResult{Outcome: r.Outcome.Outcome, Failure: publicFailure(r.Failure)}
 		})
 	}
 	return nil

@@ -115,7 +115,7 @@ func (e *Engine) Apply(ctx context.Context, p Pass) (result.Outcome, error) {
 	}
 	ctx = logging.Context(ctx)
 	o, err := e.applier.Apply(ctx, e.client, e.decide(ctx, p))
-	return o.Result(), err
+	return o.Outcome, err
 }
 
 // Delete deletes the dependents in the inventory, as far as possible without waiting.
@@ -124,7 +124,7 @@ func (e *Engine) Delete(ctx context.Context, p Pass) (result.Outcome, error) {
 		return result.Outcome{}, err
 	}
 	o, err := e.applier.Delete(logging.Context(ctx), e.client, p.request())
-	return o.Result(), err
+	return o.Outcome, err
 }
 
 // Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
@@ -134,7 +134,7 @@ func (e *Engine) Plan(ctx context.Context, p Pass) (result.Outcome, error) {
 		return result.Outcome{}, err
 	}
 	ctx = logging.Context(ctx)
-	return e.applier.Plan(ctx, e.client, e.decide(ctx, p)).Result(), nil
+	return e.applier.Plan(ctx, e.client, e.decide(ctx, p)).Outcome, nil
 }
 
 // refuseExternals returns an error that names the externals in the sets and in the inventory of a pass.

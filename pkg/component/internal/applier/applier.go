@@ -63,7 +63,7 @@ func (r Request) ForDelete() Request {
 func (a *Applier) Plan(ctx context.Context, client *target.Client, r Request) outcome.Outcome {
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
-		return outcome.Outcome{Inventory: r.Inventory, Observing: true}
+		return outcome.Outcome{Outcome: result.Outcome{Inventory: r.Inventory, Observing: true}}
 	}
 	decided := plan.ForApply(a.Binder(r).Bind(ctx, facts))
 	var changes []result.Change
@@ -95,7 +95,7 @@ func (a *Applier) run(
 	defer a.memory.end(r.Owner.ID())
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
-		return outcome.Outcome{Inventory: r.Inventory, Observing: true}, nil
+		return outcome.Outcome{Outcome: result.Outcome{Inventory: r.Inventory, Observing: true}}, nil
 	}
 	finished, changes := r.externals().Finished()
 	maps.Copy(facts.Results, finished)
@@ -224,7 +224,7 @@ func (a *Applier) end(
 // cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome has only the
 // changes and the creates that the pass has made so far.
 func cut(guard createGuard, facts plan.Facts, changes []result.Change) outcome.Outcome {
-	return outcome.Outcome{Changes: changes, Created: guard.entries(facts.Inventory)}
+	return outcome.Outcome{Outcome: result.Outcome{Changes: changes}, Created: guard.entries(facts.Inventory)}
 }
 
 func (a *Applier) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan.Plan {

@@ -10,11 +10,10 @@ import (
 
 // OutcomeOf returns the outcome of a pass whose last plan has no actions left.
 func OutcomeOf(p plan.Plan, changes []result.Change) outcome.Outcome {
-	o := outcome.Outcome{
+	o := outcome.Outcome{Held: p.Held, Outcome: result.Outcome{
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,
 		Ready: p.Ready, Desired: p.Desired, Changes: changes, NextDue: p.NextDue, LeftOut: p.LeftOut,
-		Held: p.Held,
-	}
+	}}
 	o.Waiting = Waiting(p.Waiting)
 	for _, c := range p.RepairConflicts {
 		o.RepairConflicts = append(o.RepairConflicts, metav1alpha1.DependentReport{

@@ -113,7 +113,7 @@ func TestOutcomeOf(t *testing.T) {
 			Dependent: "ConfigMap shop/" + name, Wave: wave, Reason: string(reason), Message: message,
 		}
 	}
-	want := outcome.Outcome{
+	want := outcome.Outcome{Outcome: result.Outcome{
 		Inventory: []metav1alpha1.InventoryEntry{entry("a"), entry("b")},
 		Phase:     manifests.PhasePreDelete, Skipped: []manifests.Key{key("skipped")},
 		Applied: true, Ready: 1, Desired: 2, NextDue: due,
@@ -128,7 +128,7 @@ func TestOutcomeOf(t *testing.T) {
 			{Type: "Widget.example.com", Error: "refused"},
 		},
 		Changes: changes,
-	}
+	}}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(metav1alpha1.InventoryEntry{})); diff != "" {
 		t.Error(diff)
 	}

@@ -37,9 +37,9 @@ func TestNoStatusThatIsWrittenIsLarge(t *testing.T) {
 		large.Status.Lookups = append(large.Status.Lookups, lookup.String())
 	}
 	report := metav1alpha1.DependentReport{Dependent: name, Reason: name, Message: strings.Repeat("m", 2000)}
-	large.Status, _ = status.Next(large.Status, status.Report{Outcome: outcome.Outcome{
+	large.Status, _ = status.Next(large.Status, status.Report{Outcome: outcome.Outcome{Outcome: result.Outcome{
 		Inventory: []metav1alpha1.InventoryEntry{}, Waiting: slices.Repeat([]result.Waiting{{DependentReport: report}}, 20),
-	}})
+	}}})
 	text, err := json.Marshal(large.Status)
 	if err != nil {
 		t.Fatal(err)

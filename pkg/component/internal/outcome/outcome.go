@@ -1,54 +1,20 @@
 package outcome
 
 import (
-	"time"
-
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
-	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Outcome is the result of a pass.
+// Outcome is the result of a pass: the part that authors and callers of an Engine see, and what only the engine needs.
 type Outcome struct {
-	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
-	// stays.
-	Inventory []metav1alpha1.InventoryEntry
-	// Observed are the objects of the apply set that the component only observes.
-	Observed []metav1alpha1.InventoryEntry
-	// LeftOut says why objects are not applied, because their conditions are false; at most ten, in apply order.
-	LeftOut []metav1alpha1.DependentReport
+	result.Outcome
 	// Exports are the values of the requested exports, as JSON, by name. Exports without a value are missing.
 	Exports map[string][]byte
-	// Applied is set if all objects of the apply set have been applied.
-	Applied bool
 	// Held is set if nothing but repairs was written, because the API server would refuse manifests of the apply set.
 	Held bool
 	// Unrendered is set if the pass had no rendering of its inputs, so that it made only repairs, or only counted.
 	Unrendered bool
-	// Ready is the number of ready dependents, and Desired the number of desired dependents.
-	Ready, Desired int
-	// Observing is set if the first list of a watch is not complete yet. The pass then wrote nothing.
-	Observing bool
-	// Waiting are the dependents that are not ready, not gone, or failed.
-	Waiting []result.Waiting
-	// RepairConflicts are the dependents with a repair conflict: another client reverts the repairs, and the next
-	// repair is delayed. A dependent with a repair conflict is not counted in Ready. If the dependent does not exist,
-	// it is also in Waiting.
-	RepairConflicts []metav1alpha1.DependentReport
-	// Blocked are the managed types with foreign instances. While Blocked is not empty, no dependent is deleted.
-	Blocked []result.Blocked
-	// Unwatched are types that cannot be watched.
-	Unwatched []result.Unwatched
-	// Phase is the current phase of a deletion. Skipped are the objects of deletion phases that could not be applied,
-	// because their namespace is being deleted.
-	Phase   manifests.Phase
-	Skipped []manifests.Key
-	// Changes are the writes of the pass, in order.
-	Changes []result.Change
-	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
-	// only at an event.
-	NextDue time.Time
 	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
 	// Asked is set if the pass ended because the rendering has outdated values of exports, so that the dependents must be
@@ -63,31 +29,8 @@ type Outcome struct {
 	Unsearched string
 }
 
-// Result returns the part of the outcome that authors and callers of an Engine see.
-func (o Outcome) Result() result.Outcome {
-	return result.Outcome{
-		Inventory:       o.Inventory,
-		Observed:        o.Observed,
-		LeftOut:         o.LeftOut,
-		Applied:         o.Applied,
-		Ready:           o.Ready,
-		Desired:         o.Desired,
-		Observing:       o.Observing,
-		Waiting:         o.Waiting,
-		RepairConflicts: o.RepairConflicts,
-		Blocked:         o.Blocked,
-		Unwatched:       o.Unwatched,
-		Phase:           o.Phase,
-		Skipped:         o.Skipped,
-		NextDue:         o.NextDue,
-		Changes:         o.Changes,
-	}
-}
-
 // Done reports whether there is nothing left to do and nothing to wait for.
-func (o Outcome) Done() bool {
-	return !o.Observing && o.Asked == nil && len(o.Waiting) == 0 && len(o.Blocked) == 0
-}
+func (o Outcome) Done() bool { return o.Asked == nil && o.Outcome.Done() }
 
 // Failures returns the dependents that failed, and those failed dependents for which a retry cannot help (terminal).
 func (o Outcome) Failures() (failed, terminal []result.Waiting) {

@@ -18,15 +18,15 @@ func TestDone(t *testing.T) {
 		outcome Outcome
 		want    bool
 	}{
-		{"nothing is left to do", Outcome{Applied: true}, true},
+		{"nothing is left to do", Outcome{Outcome: result.Outcome{Applied: true}}, true},
 		{
 			"a pass does not wait for a repair conflict",
-			Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}},
+			Outcome{Outcome: result.Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a")}}},
 			true,
 		},
-		{"the first list is under way", Outcome{Observing: true}, false},
-		{"the pass waits for a dependent", Outcome{Waiting: []result.Waiting{{}}}, false},
-		{"foreign instances block the deletion", Outcome{Blocked: []result.Blocked{{}}}, false},
+		{"the first list is under way", Outcome{Outcome: result.Outcome{Observing: true}}, false},
+		{"the pass waits for a dependent", Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{{}}}}, false},
+		{"foreign instances block the deletion", Outcome{Outcome: result.Outcome{Blocked: []result.Blocked{{}}}}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.outcome.Done(); got != c.want {
@@ -40,11 +40,13 @@ func TestFailures(t *testing.T) {
 	waiting := result.Waiting{DependentReport: report("waiting")}
 	failed := result.Waiting{DependentReport: report("failed"), Failed: true}
 	terminal := result.Waiting{DependentReport: report("terminal"), Failed: true, Terminal: true}
-	all, hopeless := Outcome{Waiting: []result.Waiting{waiting, failed, terminal}}.Failures()
+	all, hopeless := Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{waiting, failed, terminal}}}.Failures()
 	if !slices.Equal(all, []result.Waiting{failed, terminal}) || !slices.Equal(hopeless, []result.Waiting{terminal}) {
 		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
-	if all, hopeless = (Outcome{Waiting: []result.Waiting{waiting}}).Failures(); len(all)+len(hopeless) != 0 {
+	if all, hopeless = (Outcome{Outcome: result.Outcome{
+		Waiting: []result.Waiting{waiting},
+	}}).Failures(); len(all)+len(hopeless) != 0 {
 		t.Errorf("the failed dependents are %v, and the terminal failures %v", all, hopeless)
 	}
 }
@@ -54,10 +56,10 @@ func TestReportsNameEachDependentOnce(t *testing.T) {
 	waiting.Reason = "NotReady"
 	contested := report("both")
 	contested.Reason = "Contested"
-	got := Outcome{
+	got := Outcome{Outcome: result.Outcome{
 		Waiting:         []result.Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
 		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
-	}.Reports()
+	}}.Reports()
 	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
 		t.Errorf("the reports of the outcome are %v, want %v", got, want)
 	}

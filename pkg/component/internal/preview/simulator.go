@@ -113,7 +113,8 @@ func (s *Simulator) simulate(
 	}
 	if simulated.renewed != nil {
 		return outcome.Outcome{
-			Inventory: r.Inventory, Asked: simulated.renewed, Recorded: r.Recorded, Unrecorded: r.Unrecorded,
+			Outcome: result.Outcome{Inventory: r.Inventory}, Asked: simulated.renewed,
+			Recorded: r.Recorded, Unrecorded: r.Unrecorded,
 		}, nil
 	}
 	s.Forecast = simulated.forecast

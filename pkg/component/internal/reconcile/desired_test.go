@@ -11,13 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestHooksReadTheManifestsOfTheirPass(t *testing.T) {
 	for _, isEmpty := range []bool{false, true} {
 		w := newWorld(t)
-		w.outcome = outcome.Outcome{Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1}
+		w.outcome = outcome.Outcome{Outcome: result.Outcome{
+			Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1,
+		}}
 		body := &unstructured.Unstructured{}
 		body.SetName("settings")
 		w.set = rendering.Set{Objects: []manifests.Object{{Key: rendered.Key, Body: body}}}

@@ -157,7 +157,9 @@ func TestTheLastHooksOfAPass(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.outcome = outcome.Outcome{Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1}
+			w.outcome = outcome.Outcome{Outcome: result.Outcome{
+				Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1,
+			}}
 			w.hook(PreReconcile)
 			var called []string
 			for _, point := range []Point{PostFailure, PostPass} {

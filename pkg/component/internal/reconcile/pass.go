@@ -20,6 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/internal/externalkinds"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -220,7 +221,7 @@ func (p *Pass) hasNothing(c *Component) bool {
 // Observing set. pending returns all other errors unchanged.
 func pending(err error) (outcome.Outcome, error) {
 	if errors.Is(err, passerror.ErrObserving) {
-		return outcome.Outcome{Observing: true}, nil
+		return outcome.Outcome{Outcome: result.Outcome{Observing: true}}, nil
 	}
 	return outcome.Outcome{}, err
 }

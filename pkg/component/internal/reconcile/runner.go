@@ -169,7 +169,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, status.Suspended(c.GetAnnotations()[r.Reconciler+"/"+metav1alpha1.AnnotationSuspendReason])
 	}
 	if waits {
-		return outcome.Outcome{Observing: true}, nil
+		return outcome.Outcome{Outcome: result.Outcome{Observing: true}}, nil
 	}
 	if err := r.holdForHooks(ctx, c); err != nil {
 		return outcome.Outcome{}, err

@@ -32,7 +32,9 @@ import (
 func TestAPassOverAComponentThatBecomesReady(t *testing.T) {
 	w := newWorld(t)
 	w.hook(PostRead, PreReconcile, PostReconcile)
-	w.outcome = outcome.Outcome{Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1}
+	w.outcome = outcome.Outcome{Outcome: result.Outcome{
+		Applied: true, Inventory: []metav1alpha1.InventoryEntry{settings}, Ready: 1, Desired: 1,
+	}}
 	if after := w.reconcile(); after != 0 {
 		t.Errorf("the next pass is due after %s, want no further pass", after)
 	}
@@ -270,9 +272,9 @@ func TestTheNextStatusNamesTheAdoptionsOfPassesWithoutAReport(t *testing.T) {
 	for name, failure := range map[string]error{"interrupted": context.Canceled, "failed": errOh} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Changes: []result.Change{
+			w.outcome = outcome.Outcome{Outcome: result.Outcome{Applied: true, Ready: 1, Desired: 1, Changes: []result.Change{
 				{Verb: "Adopt", Key: rendered.Key, From: "the Helm release shop/web"}, {Verb: "Create", Key: rendered.Key},
-			}}
+			}}}
 			w.fails["write the status"] = failure
 			_, _ = w.Reconcile(t.Context(), web)
 			if history := w.stored().Status.History; len(history) > 0 {
@@ -312,7 +314,9 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 
 func TestAnInventoryThatCannotBeRecordedIsReported(t *testing.T) {
 	w := newWorld(t)
-	w.outcome = outcome.Outcome{Applied: true, Ready: 1, Desired: 1, Inventory: []metav1alpha1.InventoryEntry{settings}}
+	w.outcome = outcome.Outcome{Outcome: result.Outcome{
+		Applied: true, Ready: 1, Desired: 1, Inventory: []metav1alpha1.InventoryEntry{settings},
+	}}
 	w.fails["record"] = errOh
 	if after := w.reconcile(); after == 0 || !strings.Contains(w.ready().Message, "oh") {
 		t.Errorf("the next pass is due after %s, and the condition Ready is %+v", after, w.ready())
@@ -345,7 +349,11 @@ func TestNoSecretIsDeletedBesideARecordOfANewerVersion(t *testing.T) {
 func TestAPassThatWaitsForAWatchWritesNothingUntilItsTimeout(t *testing.T) {
 	for name, waits := range map[string]func(*world){
 		"before the revision begins": func(w *world) { w.fails["target"] = passerror.ErrObserving },
-		"after the revision begins":  func(w *world) { w.outcome = outcome.Outcome{Observing: true} },
+		"after the revision begins": func(w *world) {
+			w.outcome = outcome.Outcome{Outcome: result.Outcome{
+				Observing: true,
+			}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
@@ -441,8 +449,10 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 		kept    bool
 	}{
 		{name: "they are gone"},
-		{name: "a watch has not delivered", outcome: outcome.Outcome{Observing: true}, kept: true},
-		{name: "they are not gone yet", outcome: outcome.Outcome{Waiting: []result.Waiting{{}}}, retried: true, kept: true},
+		{name: "a watch has not delivered", outcome: outcome.Outcome{Outcome: result.Outcome{Observing: true}}, kept: true},
+		{name: "they are not gone yet", outcome: outcome.Outcome{Outcome: result.Outcome{
+			Waiting: []result.Waiting{{}},
+		}}, retried: true, kept: true},
 		{name: "the API server fails", failure: errOh, retried: true, kept: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func newEnding(t *testing.T) *world {
 // ends lets passes end whose rendering gets a value while the export has another one.
 func (w *world) ends(rendered, current string) {
 	w.set = setWith(rendered)
-	w.outcome = outcome.Outcome{Asked: valueIs(current), Inventory: w.loaded.Entries}
+	w.outcome = outcome.Outcome{Outcome: result.Outcome{Inventory: w.loaded.Entries}, Asked: valueIs(current)}
 }
 
 // endsForAnother lets the next pass end because the rendering asked for another export, which has a value.
@@ -82,10 +82,10 @@ func (w *world) endsForAnother(i int) {
 // succeeds lets passes apply the rendering with the value 1, with a change of their own.
 func (w *world) succeeds() {
 	w.set = setWith("1")
-	w.outcome = outcome.Outcome{
+	w.outcome = outcome.Outcome{Outcome: result.Outcome{
 		Applied: true, Inventory: []metav1alpha1.InventoryEntry{entryOf("settings", 2, 1)}, Ready: 1, Desired: 1,
 		Changes: []result.Change{{Verb: "Create", Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "created"}}},
-	}
+	}}
 }
 
 // names returns the names of the dependents in an inventory, with their revisions and renditions.
@@ -295,10 +295,10 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if err := w.server.Delete(w.t.Context(), w.stored()); err != nil {
 					w.t.Fatal(err)
 				}
-				w.outcome = outcome.Outcome{
+				w.outcome = outcome.Outcome{Outcome: result.Outcome{
 					Inventory: []metav1alpha1.InventoryEntry{updated},
 					Waiting:   []result.Waiting{{DependentReport: metav1alpha1.DependentReport{Dependent: "x"}}},
-				}
+				}}
 			},
 			check: func(w *world) {
 				w.expectTold("apply 1")
@@ -337,7 +337,9 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				}
 				w.Memories.Of(web).bursts = bursts{trigger: trigger, since: start, window: time.Minute, count: maxBurst}
 				w.inputs.Digest, w.last = "changed again", new(setWith(""))
-				w.outcome = outcome.Outcome{Inventory: []metav1alpha1.InventoryEntry{updated}, Ready: 1, Desired: 1}
+				w.outcome = outcome.Outcome{Outcome: result.Outcome{
+					Inventory: []metav1alpha1.InventoryEntry{updated}, Ready: 1, Desired: 1,
+				}}
 			},
 			check: func(w *world) {
 				if r := w.request; !r.Hold || r.Revision != 2 || names(r.Inventory) != "settings 2.0" {
@@ -467,10 +469,10 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 					w.t.Errorf("the first pass made a report: %v", w.events)
 				}
 				w.set = setWith("")
-				w.outcome = outcome.Outcome{
+				w.outcome = outcome.Outcome{Outcome: result.Outcome{
 					Inventory: []metav1alpha1.InventoryEntry{settings}, Desired: 1,
 					Waiting: []result.Waiting{{DependentReport: metav1alpha1.DependentReport{Dependent: "x"}}},
-				}
+				}}
 			},
 			check: func(w *world) {
 				if s := w.stored().Status; s.State != metav1alpha1.StateStalled {
@@ -587,7 +589,9 @@ func TestPassesThatEndForExportsAreBounded(t *testing.T) {
 			t.Fatalf("pass %d: the next one is due after %s, woken %v", i, after, w.woken)
 		}
 	}
-	w.outcome = outcome.Outcome{Inventory: w.loaded.Entries, Desired: 1, Waiting: []result.Waiting{{Open: true}}}
+	w.outcome = outcome.Outcome{Outcome: result.Outcome{
+		Inventory: w.loaded.Entries, Desired: 1, Waiting: []result.Waiting{{Open: true}},
+	}}
 	if after := w.reconcile(); after != time.Minute || !w.request.HoldExports || w.kept().ends != 0 {
 		t.Errorf("the next pass is due after %s, want the shortest interval; kept %+v", after, w.kept())
 	}

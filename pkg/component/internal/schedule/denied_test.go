@@ -8,6 +8,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func denial(message string) outcome.Outcome {
@@ -57,7 +58,7 @@ func TestRetryAfterADenial(t *testing.T) {
 		})
 	}
 	t.Run("a denial after a successful pass restarts the back-off", func(t *testing.T) {
-		pass(outcome.Outcome{Ready: 1, Desired: 1}, nil)
+		pass(outcome.Outcome{Outcome: result.Outcome{Ready: 1, Desired: 1}}, nil)
 		soon(t, pass(forbidden, nil))
 	})
 	t.Run("a denial of another request restarts the back-off", func(t *testing.T) {

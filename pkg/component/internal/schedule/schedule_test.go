@@ -25,7 +25,7 @@ func waits(name, reason, message string) result.Waiting {
 func fails(reason string, terminal bool) outcome.Outcome {
 	w := waits("A a", reason, "x")
 	w.Failed, w.Terminal = true, terminal
-	return outcome.Outcome{Waiting: []result.Waiting{w}}
+	return outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{w}}}
 }
 
 // between checks that a delay with jitter is between low and high.
@@ -197,20 +197,26 @@ func TestWatchesThatDeliverNothing(t *testing.T) {
 
 func TestNextPass(t *testing.T) {
 	in := Intervals{Resync: time.Hour, Retry: time.Minute, Timeout: 10 * time.Minute}
-	waiting := outcome.Outcome{Waiting: []result.Waiting{waits("ConfigMap shop/a", "NotGone", "finalizers hold it")}}
+	waiting := outcome.Outcome{Outcome: result.Outcome{
+		Waiting: []result.Waiting{waits("ConfigMap shop/a", "NotGone", "finalizers hold it")},
+	}}
 	const (
 		ready, progressing = metav1alpha1.StateReady, metav1alpha1.StateProgressing
 		stalled, goes      = metav1alpha1.StateStalled, metav1alpha1.StateDeleting
 	)
-	blocked := outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Count: 1}}}
-	unlisted := outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "no answer"}}}
+	blocked := outcome.Outcome{Outcome: result.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Count: 1}}}}
+	unlisted := outcome.Outcome{Outcome: result.Outcome{
+		Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "no answer"}},
+	}}
 	for _, c := range []struct {
 		name     string
 		outcome  outcome.Outcome
 		state    metav1alpha1.State
 		min, max time.Duration
 	}{
-		{"a ready component is due at the resync", outcome.Outcome{Ready: 1, Desired: 1}, ready, 54 * time.Minute, time.Hour},
+		{"a ready component is due at the resync", outcome.Outcome{Outcome: result.Outcome{
+			Ready: 1, Desired: 1,
+		}}, ready, 54 * time.Minute, time.Hour},
 		{"a progressing component has until its timeout", waiting, progressing, time.Second, 10 * time.Minute},
 		{"a transient failure is retried at once", fails("Timeout", false), progressing, 1, time.Second},
 		{"a terminal failure is retried at the retry interval", fails("Invalid", true), stalled, time.Minute, time.Minute},
@@ -237,7 +243,9 @@ func TestNextPass(t *testing.T) {
 
 func TestDeadlinesUnderEvents(t *testing.T) {
 	var s State
-	waiting := outcome.Outcome{Waiting: []result.Waiting{waits("ConfigMap shop/a", "InProgress", "")}}
+	waiting := outcome.Outcome{Outcome: result.Outcome{
+		Waiting: []result.Waiting{waits("ConfigMap shop/a", "InProgress", "")},
+	}}
 	in := Intervals{Timeout: time.Minute, Retry: time.Hour}
 	for now := start; now.Before(start.Add(time.Minute)); now = now.Add(700 * time.Millisecond) {
 		after := s.Next(Pass{

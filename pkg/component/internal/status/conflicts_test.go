@@ -27,15 +27,17 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 		outcome outcome.Outcome
 		want    Verdict
 	}{
-		{"one that is there", outcome.Outcome{RepairConflicts: contested}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
+		{"one that is there", outcome.Outcome{Outcome: result.Outcome{
+			RepairConflicts: contested,
+		}}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"}},
 		{
 			"one that is missing, in the same words",
-			outcome.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{missing}},
+			outcome.Outcome{Outcome: result.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{missing}}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, "contested: a (why a)"},
 		},
 		{
 			"not before others are ready",
-			outcome.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{slow}},
+			outcome.Outcome{Outcome: result.Outcome{RepairConflicts: contested, Waiting: []result.Waiting{slow}}},
 			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
 		},
 	} {
@@ -48,10 +50,10 @@ func TestContestedDependentsKeepAComponentFromBeingReady(t *testing.T) {
 }
 
 func TestReportsNameEachDependentOnce(t *testing.T) {
-	o := outcome.Outcome{
+	o := outcome.Outcome{Outcome: result.Outcome{
 		Waiting:         []result.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
 		RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
-	}
+	}}
 	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))}
 	if diff := cmp.Diff(want, o.Reports()); diff != "" {
 		t.Error(diff)
@@ -62,7 +64,9 @@ func TestTheConditionContestedLastsAsLongAsThereIsOne(t *testing.T) {
 	var status metav1alpha1.Status
 	is := func() bool { return meta.IsStatusConditionTrue(status.Conditions, metav1alpha1.ConditionContested) }
 	now := time.Unix(1000, 0)
-	contested := outcome.Outcome{RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))}}
+	contested := outcome.Outcome{Outcome: result.Outcome{
+		RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict))},
+	}}
 	if setRepairConflicts(&status, Report{Generation: 1, Outcome: contested, Now: now}); !is() {
 		t.Error("the condition Contested is missing")
 	}

@@ -56,12 +56,12 @@ func TestEventsAboutDependents(t *testing.T) {
 	}{
 		{
 			"one for each of adopted, repaired and failed dependents", first,
-			outcome.Outcome{
+			outcome.Outcome{Outcome: result.Outcome{
 				Changes: []result.Change{
 					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonDrifted), changed(2, plan.ReasonNew), changed(2, plan.ReasonChanged),
 				},
 				Waiting: []result.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
-			},
+			}},
 			[]string{
 				"Normal Adopted settings-0: it exists and no component owns it", "Normal Repaired settings-1: it drifted",
 				"Warning Failed settings-3: Invalid: no",
@@ -69,36 +69,42 @@ func TestEventsAboutDependents(t *testing.T) {
 		},
 		{
 			"not again in the same revision, but for another reason", first,
-			outcome.Outcome{
+			outcome.Outcome{Outcome: result.Outcome{
 				Changes: []result.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
 				Waiting: []result.Waiting{failed(3)},
-			},
+			}},
 			[]string{"Normal Repaired settings-0: somebody removed or replaced its owner label"},
 		},
 		{
 			"again in the next revision", second,
-			outcome.Outcome{Waiting: []result.Waiting{failed(3)}},
+			outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{failed(3)}}},
 			[]string{"Warning Failed settings-3: Invalid: no"},
 		},
 		{
 			"at most ten for each reason", second,
-			outcome.Outcome{Changes: all(20, func(i int) result.Change { return changed(i, plan.ReasonDiffers) })},
+			outcome.Outcome{Outcome: result.Outcome{
+				Changes: all(20, func(i int) result.Change { return changed(i, plan.ReasonDiffers) }),
+			}},
 			[]string{"Normal Repaired settings-0: it differs from its manifest", "… 10"},
 		},
-		{"none for dependents in another cluster", remote, outcome.Outcome{Waiting: []result.Waiting{failed(5)}}, nil},
+		{"none for dependents in another cluster", remote, outcome.Outcome{Outcome: result.Outcome{
+			Waiting: []result.Waiting{failed(5)},
+		}}, nil},
 		{
 			"none for an external, whose UID is its token", second,
-			outcome.Outcome{
+			outcome.Outcome{Outcome: result.Outcome{
 				Changes: []result.Change{
 					{Key: orders, Reason: string(plan.ReasonAdopted)}, {Key: orders, Reason: string(plan.ReasonDrifted)},
 				},
 				Waiting: []result.Waiting{{
 					DependentReport: metav1alpha1.DependentReport{Dependent: orders.String(), Reason: "CallFailed"}, Failed: true,
 				}},
-			},
+			}},
 			nil,
 		},
-		{"none for an object that is not recorded", second, outcome.Outcome{Waiting: []result.Waiting{failed(99)}}, nil},
+		{"none for an object that is not recorded", second, outcome.Outcome{Outcome: result.Outcome{
+			Waiting: []result.Waiting{failed(99)},
+		}}, nil},
 	} {
 		c.o.Inventory = append(inventoryOf(30), metav1alpha1.InventoryEntry{
 			Group: orders.Group, Version: manifests.ExternalVersion, Kind: orders.Kind, Name: orders.Name, External: true, UID: "token",

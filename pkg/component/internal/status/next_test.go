@@ -48,75 +48,99 @@ var ends = []struct {
 	outcome  outcome.Outcome
 	problem  *passerror.Error
 }{
-	{name: "all is ready", outcome: outcome.Outcome{Applied: true, Ready: 12, Desired: 12}},
-	{name: "the only dependent is ready", outcome: outcome.Outcome{Applied: true, Ready: 1, Desired: 1}},
-	{name: "an empty set is ready", outcome: outcome.Outcome{Applied: true}},
-	{name: "a dependent is not ready", outcome: outcome.Outcome{Ready: 1, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas")}}},
-	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{waits("ConfigMap shop/a", "Observing", "")}}},
-	{name: "four dependents are not ready", outcome: outcome.Outcome{Applied: true, Desired: 4, Waiting: []result.Waiting{
+	{name: "all is ready", outcome: outcome.Outcome{Outcome: result.Outcome{Applied: true, Ready: 12, Desired: 12}}},
+	{name: "the only dependent is ready", outcome: outcome.Outcome{Outcome: result.Outcome{
+		Applied: true, Ready: 1, Desired: 1,
+	}}},
+	{name: "an empty set is ready", outcome: outcome.Outcome{Outcome: result.Outcome{Applied: true}}},
+	{name: "a dependent is not ready", outcome: outcome.Outcome{Outcome: result.Outcome{
+		Ready: 1, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas")},
+	}}},
+	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Outcome: result.Outcome{
+		Desired: 1, Waiting: []result.Waiting{waits("ConfigMap shop/a", "Observing", "")},
+	}}},
+	{name: "four dependents are not ready", outcome: outcome.Outcome{Outcome: result.Outcome{Applied: true, Desired: 4, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
-	}}},
-	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Desired: 3, Ready: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Ready: 1, Waiting: []result.Waiting{
 		undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
-	}}},
-	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
+	}}}},
+	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
+	}}}},
+	{name: "pruning waits", outcome: outcome.Outcome{Outcome: result.Outcome{
+		Applied: true, Ready: 2, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")},
 	}}},
-	{name: "pruning waits", outcome: outcome.Outcome{Applied: true, Ready: 2, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")}}},
-	{name: "a failure goes away", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
+	{name: "a failure goes away", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), fails("ConfigMap shop/a", "InternalError", "the webhook does not serve", false),
-	}}},
-	{name: "a failure does not go away", outcome: outcome.Outcome{Desired: 3, Waiting: []result.Waiting{
+	}}}},
+	{name: "a failure does not go away", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
-	}}},
-	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
 		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here", true),
-	}}},
-	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
 		fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain, "the result of its creation is not known", true),
-	}}},
-	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
+	}}}},
+	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged", "its recorded state is damaged", true),
+	}}}},
+	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: blockedBy(1, "Widget.example.com other/theirs"),
 	}}},
-	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
-	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{waits("Deployment.apps shop/web", "NotGone", "it is being deleted")}}},
-	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)}}},
-	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Waiting: []result.Waiting{
+	{name: "a deletion waits", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Waiting: []result.Waiting{waits("Deployment.apps shop/web", "NotGone", "it is being deleted")},
+	}}},
+	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Waiting: []result.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)},
+	}}},
+	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{
 		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
-	}}},
-	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		waits("Job.batch shop/clean", "InProgress", "Job in progress"),
-	}}},
-	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
-	}}},
-	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", metav1alpha1.ReasonTimeout, "not ready within 5m0s: it runs", true),
-	}}},
-	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
 		purged(fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded; it was deleted", true)),
-	}}},
-	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []result.Waiting{
+	}}}},
+	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []result.Waiting{
 		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
+	}}}},
+	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: blockedBy(1, "Widget.example.com other/theirs"),
 	}}},
-	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(1, "Widget.example.com other/theirs")}},
-	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b")}},
-	{name: "foreign instances that may not be named forbid a deletion", deleting: true, outcome: outcome.Outcome{Blocked: blockedBy(12)}},
-	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}}}},
-	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), result.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}})}},
-	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Blocked: []result.Blocked{
+	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b"),
+	}}},
+	{name: "foreign instances that may not be named forbid a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: blockedBy(12),
+	}}},
+	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}},
+	}}},
+	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
+		Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), result.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}}),
+	}}},
+	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Blocked: []result.Blocked{
 		{Type: "A.example.com", Error: strings.Repeat("it cannot be listed ", 50)},
 		{Type: "B.example.com", Error: "x"},
 		{Type: "C.example.com", Count: 12, Names: []string{"c"}},
 		{Type: "D.example.com", Error: "x"},
-	}}},
-	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
+	}}}},
+	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
-	}}},
-	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Desired: 2, Waiting: []result.Waiting{
+	}}}},
+	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by b; "+strings.Repeat("to move it here, … ", 20)+"which deletes it", true),
 		fails("Secret shop/b", "Immutable", "data: field is immutable (the field cannot change: keep its value; "+strings.Repeat("the annotation … ", 20)+"deletes it)", true),
-	}}},
+	}}}},
 	{name: "a problem goes away", problem: &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
 	{name: "a problem does not go away", problem: &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
 	{name: "reconciling is suspended", problem: &passerror.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
@@ -237,7 +261,9 @@ func TestCount(t *testing.T) {
 	}
 	status := metav1alpha1.Status{Waiting: make([]metav1alpha1.DependentReport, 1)}
 	inventory := []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Name: "b"}}
-	count(&status, false, outcome.Outcome{Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting})
+	count(&status, false, outcome.Outcome{Outcome: result.Outcome{
+		Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting,
+	}})
 	if diff := cmp.Diff(metav1alpha1.DependentCounts{Total: 2, Ready: 1, Summary: "1/2"}, status.Dependents); diff != "" {
 		t.Error(diff)
 	}
@@ -260,9 +286,15 @@ func TestCountInDeletion(t *testing.T) {
 		outcome outcome.Outcome
 		want    string
 	}{
-		{"one that is refused leaves what is ready", outcome.Outcome{Inventory: inventory, Blocked: blockedBy(1, "Widget.example.com a")}, "3 of 4: 3/4"},
-		{"one that goes on counts what is left", outcome.Outcome{Inventory: inventory}, "0 of 4: 0/4"},
-		{"a phase counts its own objects", outcome.Outcome{Inventory: inventory, Phase: manifests.PhasePreDelete, Ready: 1, Desired: 2}, "1 of 4: 1/2"},
+		{"one that is refused leaves what is ready", outcome.Outcome{Outcome: result.Outcome{
+			Inventory: inventory, Blocked: blockedBy(1, "Widget.example.com a"),
+		}}, "3 of 4: 3/4"},
+		{"one that goes on counts what is left", outcome.Outcome{Outcome: result.Outcome{
+			Inventory: inventory,
+		}}, "0 of 4: 0/4"},
+		{"a phase counts its own objects", outcome.Outcome{Outcome: result.Outcome{
+			Inventory: inventory, Phase: manifests.PhasePreDelete, Ready: 1, Desired: 2,
+		}}, "1 of 4: 1/2"},
 		{"nothing is left in the end", outcome.Outcome{}, "0 of 0: 0/0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -340,7 +372,9 @@ func TestNextKeepsTheStatusBefore(t *testing.T) {
 	var before metav1alpha1.Status
 	setVerdict(&before, 1, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}, now)
 	kept := before.DeepCopy()
-	ready := outcome.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 1), Applied: true, Ready: 1, Desired: 1}
+	ready := outcome.Outcome{Outcome: result.Outcome{
+		Inventory: make([]metav1alpha1.InventoryEntry, 1), Applied: true, Ready: 1, Desired: 1,
+	}}
 	next, v := Next(before, Report{Generation: 2, Outcome: ready, Acknowledged: "now", Now: now.Add(time.Minute)})
 	if v.State != metav1alpha1.StateReady || next.Dependents.Summary != "1/1" || next.LastHandledReconcileAt != "now" {
 		t.Errorf("got %+v", next)
@@ -353,7 +387,7 @@ func TestNextKeepsTheStatusBefore(t *testing.T) {
 func TestNextKeepsCountsOfAnInventoryThatIsNotRecorded(t *testing.T) {
 	before := metav1alpha1.Status{Dependents: metav1alpha1.DependentCounts{Total: 3, Ready: 3, Summary: "3/3"}}
 	failure := &passerror.Error{Reason: metav1alpha1.ReasonForbidden, Message: "no Secrets", Terminal: true}
-	o := outcome.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 5), Ready: 5, Desired: 5}
+	o := outcome.Outcome{Outcome: result.Outcome{Inventory: make([]metav1alpha1.InventoryEntry, 5), Ready: 5, Desired: 5}}
 	next, v := Next(before, Report{Outcome: o, Failure: failure, KeepCounts: true, Now: time.Unix(0, 0)})
 	if next.Dependents != before.Dependents || v.State != metav1alpha1.StateStalled {
 		t.Errorf("got %+v, %+v", next.Dependents, v)
@@ -393,9 +427,9 @@ func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
 	for n := range MaxReports {
 		blocked = append(blocked, result.Blocked{Type: fmt.Sprint(n), Count: 1})
 	}
-	report := Report{Deleting: true, Now: time.Unix(0, 0), Outcome: outcome.Outcome{
+	report := Report{Deleting: true, Now: time.Unix(0, 0), Outcome: outcome.Outcome{Outcome: result.Outcome{
 		Inventory: []metav1alpha1.InventoryEntry{{}}, Blocked: blocked,
-	}}
+	}}}
 	next, _ := Next(metav1alpha1.Status{}, report)
 	want := []metav1alpha1.BlockReport{
 		{Type: "Widget.example.com", Count: 12, Names: []string{"Widget.example.com a"}},

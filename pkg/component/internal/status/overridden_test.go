@@ -10,6 +10,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
 func TestTheConditionOverriddenNamesDependentsAndFields(t *testing.T) {
@@ -21,7 +22,9 @@ func TestTheConditionOverriddenNamesDependentsAndFields(t *testing.T) {
 		many = append(many, entry(fmt.Sprintf("d%02d", i), "spec.a is missing"))
 	}
 	next := func(before metav1alpha1.Status, deleting bool, inventory ...metav1alpha1.InventoryEntry) (metav1alpha1.Status, string) {
-		o := outcome.Outcome{Inventory: append([]metav1alpha1.InventoryEntry{}, inventory...), Applied: true}
+		o := outcome.Outcome{Outcome: result.Outcome{
+			Inventory: append([]metav1alpha1.InventoryEntry{}, inventory...), Applied: true,
+		}}
 		after, v := Next(before, Report{Generation: 1, Deleting: deleting, Outcome: o, Now: time.Unix(1000, 0)})
 		if !deleting && v.State != metav1alpha1.StateReady {
 			t.Errorf("the state is %s", v.State)

@@ -36,7 +36,7 @@ func statusOf(state metav1alpha1.State, ready, total int32) *metav1alpha1.Status
 }
 
 func TestPassesAreCountedByTheirVerdict(t *testing.T) {
-	failed := outcome.Outcome{Waiting: []result.Waiting{{Failed: true}}}
+	failed := outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{{Failed: true}}}}
 	for _, c := range []struct {
 		name    string
 		state   metav1alpha1.State
@@ -48,7 +48,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		{"ready", metav1alpha1.StateReady, outcome.Outcome{}, nil, "Ready", false},
 		{
 			"waiting is not a failure", metav1alpha1.StateProgressing,
-			outcome.Outcome{Waiting: []result.Waiting{{}}},
+			outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{{}}}},
 			nil,
 			"Progressing", false,
 		},
@@ -128,7 +128,7 @@ func TestComponentsAreExportedUntilTheEnd(t *testing.T) {
 	expect(t, "fairlead_components", reconciler, "Progressing 1")
 	expect(t, "fairlead_component_dependents", reconciler, "web/shop/ready 3")
 	m.End(t.Context(), web, PassEnd{
-		Outcome: outcome.Outcome{RepairConflicts: make([]metav1alpha1.DependentReport, 2)},
+		Outcome: outcome.Outcome{Outcome: result.Outcome{RepairConflicts: make([]metav1alpha1.DependentReport, 2)}},
 		Verdict: status.Verdict{State: metav1alpha1.StateReady}, Status: statusOf(metav1alpha1.StateReady, 1, 4), Now: start,
 	})
 	m.Restore(web, statusOf(metav1alpha1.StateStalled, 0, 0))
