@@ -144,8 +144,9 @@ type Intervals struct {
 
 	// Min is the minimum time between the end of a pass over a component and the start of the next pass over the same
 	// component. The next pass handles all events in between. The interval takes precedence over shorter delays of
-	// retries. A pass that ends because the component waits for a watch, or for its turn to render, does not count.
-	// Zero, the default, sets no limit.
+	// retries. A pass that ends because the component waits for a watch, or for its turn to render, does not count, and
+	// neither does one that ends because a template asks for an export that has a new value. Zero, the default, sets no
+	// limit.
 	Min time.Duration
 
 	// Limiter limits the rate of passes over each component in addition to Min, such as PassesWithin(2, time.Minute).

@@ -49,7 +49,7 @@ var passing = []mutation{
 	},
 	{
 		"a pass that ends for an export makes a report", "outcome/outcome.go",
-		` && o.Asked == nil && `, ` && `,
+		`return o.Asked == nil && o.Outcome.Done()`, `return o.Outcome.Done()`,
 		"ends because a rendering asked for another value",
 	},
 	{
