@@ -216,6 +216,7 @@ spec:
 		dir := folder("a.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {v: "{{ export `+"`p`"+` }}"}}`)
 		Expect(run(ctx, "fairlead", "render", dir).Out).To(ContainSubstring(`v: ""`))
 		Expect(run(ctx, "fairlead", "render", dir, "--export", "p=10.0.0.7").Out).To(ContainSubstring("v: 10.0.0.7"))
+		Expect(run(ctx, "fairlead", "render", dir, "--export", "p=1048576").Out).To(ContainSubstring(`v: "1048576"`))
 		r := run(ctx, "fairlead", "render", dir, "--export", "p")
 		Expect(r.Code).NotTo(BeZero())
 		Expect(r.Err).To(ContainSubstring(`--export "p": want NAME=VALUE`))
