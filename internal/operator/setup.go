@@ -186,9 +186,6 @@ func (o Options) forReconciler() component.Options {
 	}
 }
 
-// Intervals returns the intervals of components whose spec sets none.
-func Intervals() component.Intervals { return Options{}.forReconciler().WithDefaults().Intervals }
-
 // PreviewOptions configure a preview.
 type PreviewOptions struct {
 	// Contents replace the contents of referenced objects.

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
-	"github.com/fairlead-io/fairlead/internal/operator"
+	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
 const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the
@@ -114,15 +114,15 @@ func settingsOf(target cluster.Target, obj *unstructured.Unstructured) (show.Set
 	if !target.IsReadyMade() {
 		return show.Settings{}, nil
 	}
-	var component v1alpha1.Component
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &component); err != nil {
+	var typed v1alpha1.Component
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &typed); err != nil {
 		return show.Settings{}, exit.Refuse("%s: %w", target, err)
 	}
-	defaults := operator.Intervals()
+	defaults := component.Options{}.WithDefaults().Intervals
 	return show.Settings{
-		Source: component.SourceName(), Interval: setOr(component.Spec.ResyncInterval(), defaults.Resync),
-		RetryInterval: setOr(component.Spec.RetryInterval(), defaults.Retry),
-		Timeout:       setOr(component.Spec.Timeout(), defaults.Timeout), Exports: component.Spec.Exports(),
+		Source: typed.SourceName(), Interval: setOr(typed.Spec.ResyncInterval(), defaults.Resync),
+		RetryInterval: setOr(typed.Spec.RetryInterval(), defaults.Retry),
+		Timeout:       setOr(typed.Spec.Timeout(), defaults.Timeout), Exports: typed.Spec.Exports(),
 	}, nil
 }
 
