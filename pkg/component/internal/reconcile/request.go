@@ -141,6 +141,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 		err := p.record(ctx, c, w.owner, recorded, entries)
 		if err == nil {
 			recorded = components.RefOf(c.GetStatus())
+			c.Memory.unreported.record(entries)
 		}
 		return err
 	}

@@ -25,7 +25,7 @@ type unreported struct {
 	// uid is the UID of the component that all of this is about.
 	uid types.UID
 	// ends is the number of successive passes that ended for exports. While it is zero, the fields from before to
-	// unrecorded are not used.
+	// unrecorded are nil or false.
 	ends int
 	// before is the persisted status that the first of these passes began with, and persisted is the one that the API
 	// server had at the end of the last one. status is the status that the last one had in memory. They are nil in a
@@ -71,6 +71,14 @@ func (u *unreported) load(recorded Loaded) Loaded {
 		recorded.Entries, recorded.Persisted, recorded.Unrecorded = u.inventory, u.recorded, u.unrecorded
 	}
 	return recorded
+}
+
+// record replaces the kept inventory with a newer one that was persisted, because a pass that fails after that reports the
+// kept one.
+func (u *unreported) record(persisted []metav1alpha1.InventoryEntry) {
+	if u.ends > 0 {
+		u.inventory, u.recorded, u.unrecorded = persisted, plan.NewInventory(persisted), false
+	}
 }
 
 // knownExports returns the values that the next rendering gets. lost is set if the status with the values was lost.

@@ -396,6 +396,24 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 		},
 		{
+			name: "the next pass records a create, and fails: the report has the inventory of that record",
+			between: func(w *world) {
+				w.succeeds()
+				w.outcome = outcome.Outcome{}
+				w.inApply = func(ctx context.Context, r applier.Request) error {
+					if err := r.Record(ctx, []metav1alpha1.InventoryEntry{updated, created}); err != nil {
+						return err
+					}
+					return errOh
+				}
+			},
+			check: func(w *world) {
+				if got := w.recordedNames(); got != "created 2.0, settings 2.0" && got != "settings 2.0, created 2.0" {
+					w.t.Errorf("recorded %s", got)
+				}
+			},
+		},
+		{
 			name: "the next pass is interrupted: the changes of both are told once, and their adoptions are kept",
 			first: func(w *world) {
 				w.outcome.Changes = []result.Change{{Verb: "Adopt", Key: rendered.Key, From: "kubectl"}}
