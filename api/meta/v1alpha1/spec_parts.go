@@ -25,8 +25,8 @@ type PlacementSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	TargetNamespace string `json:"targetNamespace,omitempty"`
 
-	// TargetName is the name for which the dependents are rendered. The default is the component's name. It cannot change
-	// while dependents exist.
+	// TargetName is the name for which the dependents are rendered, such as the release name of a chart. The default is
+	// the component's name. It cannot change while dependents exist.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
@@ -56,7 +56,8 @@ type PoliciesSpec struct {
 	// +optional
 	AdoptionPolicy AdoptionPolicy `json:"adoptionPolicy,omitempty"`
 
-	// UpdatePolicy applies to dependents whose manifests set no update policy. The default is the policy of the operator.
+	// UpdatePolicy applies to dependents whose manifests set no update policy. The default is the policy of the operator:
+	// replace, but ssa-override in the operator of fairlead.io.
 	// +optional
 	UpdatePolicy UpdatePolicy `json:"updatePolicy,omitempty"`
 
@@ -71,7 +72,8 @@ type PoliciesSpec struct {
 	MissingNamespacesPolicy MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
 	// ReapplyInterval is the time after which dependents are applied again even if no drift was detected. It applies to
-	// dependents whose manifests set no reapply interval. The default is the interval of the operator.
+	// dependents whose manifests set no reapply interval. By default, the interval of the operator applies; if it has none,
+	// they are not applied again.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -93,8 +95,9 @@ func (s PoliciesSpec) Policies() Policies {
 
 // TimeoutSpec limits the time in which a component must become Ready. It implements component.Timeouter.
 type TimeoutSpec struct {
-	// TimeoutDuration is the time in which the component must become Ready. The default is the timeout of the operator.
-	// After this time the component is Stalled with reason Timeout. Zero means that there is no timeout.
+	// TimeoutDuration is the time in which the component must become Ready. The default is the timeout of the operator,
+	// 10m unless its author set another. After this time the component is Stalled with reason Timeout. Zero means that
+	// there is no timeout.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -108,7 +111,7 @@ func (s TimeoutSpec) Timeout() time.Duration { return durationOrUnset(s.TimeoutD
 // RetrySpec sets the delay before the retry of a persistent error. It implements component.Retrier.
 type RetrySpec struct {
 	// RetryDuration is the delay before the next attempt after a persistent error. The default is the retry interval of
-	// the operator. After a temporary error, the next attempt is made sooner.
+	// the operator, 1m unless its author set another. After a temporary error, the next attempt is made sooner.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -121,8 +124,8 @@ func (s RetrySpec) RetryInterval() time.Duration { return durationOrUnset(s.Retr
 
 // ResyncSpec sets the interval of the periodic resync. It implements component.Resyncer.
 type ResyncSpec struct {
-	// Interval is the interval of the periodic resync. The default is the interval of the operator. Zero turns the resync
-	// off.
+	// Interval is the interval of the periodic resync. The default is the interval of the operator, 10h unless its author
+	// set another. Zero turns the resync off.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -205,7 +208,8 @@ type AdoptSpec struct {
 	// Adopt lists the existing objects without an owner that the component may take over where the adoption policy is
 	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is complete:
 	// no other object is taken over. Without a list, all objects without an owner are, except those that carry the mark of
-	// another tool, such as Helm. The policies never and always do not need the list.
+	// another tool, such as Helm. The policies never and always do not need the list. A change of the list makes no new
+	// revision.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2000
@@ -232,7 +236,8 @@ func (s ManagedTypesSpec) AdditionalManagedTypes() []TypePattern { return s.Mana
 // ExportsSpec names the exports that a component publishes. It implements component.Exporter.
 type ExportsSpec struct {
 	// ExportNames are the names of exports of dependents whose values are published in status.exports. Everybody who may
-	// read the component can read these values. Exports of Secrets cannot be published.
+	// read the component can read these values. Exports of Secrets cannot be published. A value that vanishes stays in the
+	// status until the dependent exports another value, or until the name is removed here.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
