@@ -121,11 +121,8 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 		inFlight.Finish(false)
 		return r.wait(ctx, c, lease, o), nil
 	}
-	if o.Asked != nil && err == nil {
-		return r.again(ctx, c, loaded, o), nil
-	}
-	if o.Observing && err == nil {
-		if after, inTime := r.observing(ctx, c, loaded); inTime {
+	if err == nil {
+		if after, ends := r.endsWithoutReport(ctx, c, loaded, o); ends {
 			return after, nil
 		}
 	}
@@ -240,21 +237,35 @@ func (r *Runner) observing(
 	return 0, false
 }
 
+// endsWithoutReport ends a pass that the next one continues, because an export has another value than its rendering got,
+// or because a watch is not complete.
+func (r *Runner) endsWithoutReport(
+	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
+) (after time.Duration, ends bool) {
+	if o.Asked != nil {
+		r.again(ctx, c, loaded, o)
+		return 0, true
+	}
+	if o.Observing {
+		return r.observing(ctx, c, loaded)
+	}
+	return 0, false
+}
+
 // again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with what
 // this one kept.
 func (r *Runner) again(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
-) time.Duration {
+) {
 	c.Memory.unreported.keepStatus(c, loaded, r.Store.Persisted(c.Object, loaded), o)
 	r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
 	c.Memory.Schedule.Again()
 	if ctx.Err() != nil {
 		// The operator is stopping, so that there is no next pass that could tell the changes.
 		r.tellChanges(ctx, c, o)
-		return 0
+		return
 	}
 	r.Wake(c.Name())
-	return 0
 }
 
 // report writes the status if it changed, creates one event for the pass, and returns the delay before the next pass.

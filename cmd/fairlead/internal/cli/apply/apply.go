@@ -194,16 +194,24 @@ func (o *applyOptions) run(ctx context.Context, name, place string) error {
 	if err := o.await(ctx, live); err != nil {
 		return err
 	}
+	return o.printNotes(ctx, live, archive, given, found)
+}
+
+// printNotes prints the notes that the plan found. If the source has notes that were not final then, it renders them
+// again.
+func (o *applyOptions) printNotes(
+	ctx context.Context, live cluster.Object, archive publish.Archive, given map[string]any, found changepreview.Findings,
+) error {
 	if files, err := archive.Files(); found.Notes.Final || err != nil || !notes.InSource(files) {
 		return notes.Print(o.Out, found.Notes.Text)
 	}
-	o.printNotes(ctx, live, archive, given)
+	o.renderNotes(ctx, live, archive, given)
 	return nil
 }
 
-// printNotes renders and prints the notes of the applied component. It ignores errors of the rendering. A person who
+// renderNotes renders and prints the notes of the applied component. It ignores errors of the rendering. A person who
 // may apply may lack the rights that notes need, and the status of the component reports errors of the rendering.
-func (o *applyOptions) printNotes(
+func (o *applyOptions) renderNotes(
 	ctx context.Context, live cluster.Object, archive publish.Archive, given map[string]any,
 ) {
 	obj, err := live.Cluster.Find(ctx, live.Target)
