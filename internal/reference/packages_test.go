@@ -87,8 +87,10 @@ func TestPackagesHaveTheirFirstSentence(t *testing.T) {
 	}
 	got, err := reference.Packages(root, "a")
 	want := []reference.Package{
-		{Folder: "a", Synopsis: "does it"}, {Folder: "a/b", Synopsis: "has tests only"},
-		{Folder: "a/main", Synopsis: "runs it"}, {Folder: "a/module", Synopsis: "is alone", Module: true},
+		{Folder: "a", Synopsis: "does it"},
+		{Folder: "a/b", Synopsis: "has tests only"},
+		{Folder: "a/main", Synopsis: "runs it"},
+		{Folder: "a/module", Synopsis: "is alone", Module: true},
 	}
 	if difference := cmp.Diff(want, got); err != nil || difference != "" {
 		t.Error(err, difference)

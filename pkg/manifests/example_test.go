@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -25,15 +24,6 @@ metadata:
   annotations: {shop.example.com/order: "1"}
 spec: {replicas: 2}
 `
-
-// mustDecode decodes manifests that are part of an example.
-func mustDecode(text string) []*unstructured.Unstructured {
-	objects, err := manifests.Decode("objects.yaml", []byte(text))
-	if err != nil {
-		panic(err)
-	}
-	return objects
-}
 
 // Lists are replaced by their items. The error names the line of every mistake.
 func ExampleDecode() {
