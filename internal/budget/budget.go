@@ -41,7 +41,7 @@ func Refused(err error) bool {
 // Budget is an amount of memory for which components stand in line. A nil Budget is unlimited. It is safe for
 // concurrent use.
 type Budget struct {
-	// capacity is the memory without the allowances, and allowance the memory that each account has in addition.
+	// capacity is the memory that all accounts share, and allowance the memory that each account has in addition.
 	capacity, allowance int64
 
 	mu       sync.Mutex

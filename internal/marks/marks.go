@@ -32,8 +32,8 @@ const (
 	AnnotationReleasedBy = "released-by"
 )
 
-// Unmarked returns a copy of the manifest without the label and the annotations that Normalise added to identify the
-// dependent. Settings and all other changes that Normalise made are kept.
+// Unmarked returns a copy of the manifest without the label and the annotations that package normalise added to
+// identify the dependent. Settings and all other changes of that package are kept.
 func Unmarked(o manifests.Object, reconciler string) (*unstructured.Unstructured, error) {
 	whole, err := o.Whole()
 	if err != nil {

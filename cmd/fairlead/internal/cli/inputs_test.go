@@ -63,7 +63,7 @@ var _ = Describe("inputs of a component", onCluster(func() {
 		Expect(r.Err).To(ContainSubstring(`has no input "rate"`))
 		r = fairlead(ctx, namespace, "plan", "shop", "--input", "rates:elsewhere="+given+"/rates.json")
 		Expect(r.Code).To(Equal(2))
-		Expect(r.Err).To(ContainSubstring("spec.inputs of the component has the path; want NAME=FILE"))
+		Expect(r.Err).To(ContainSubstring("leave the path out, spec.inputs of the component has it; want NAME=FILE"))
 	})
 
 	It("do not hinder apply, which warns that it cannot check the source", func(ctx SpecContext) {

@@ -44,7 +44,7 @@ type PlanIgnored struct {
 	By string `json:"by"`
 }
 
-// String returns the field and the place of the rule as texts show them.
+// String returns the dependent, the field and the place of the rule, on one line.
 func (i PlanIgnored) String() string {
 	return fmt.Sprintf("%s: %s is ignored, by the %s", i.Dependent, i.Path, IgnoredBy(manifests.IgnoreSource(i.By)))
 }

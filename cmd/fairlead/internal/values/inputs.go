@@ -58,7 +58,7 @@ func ByName(inputs []Input) (map[string]any, error) {
 	given := map[string]any{}
 	for _, input := range inputs {
 		if input.Path != "" {
-			return nil, fmt.Errorf("--input %s:%s: spec.inputs of the component has the path; want NAME=FILE",
+			return nil, fmt.Errorf("--input %s:%s: leave the path out, spec.inputs of the component has it; want NAME=FILE",
 				input.Name, input.Path)
 		}
 		given[input.Name] = input.Value

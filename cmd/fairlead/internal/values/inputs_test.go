@@ -35,7 +35,8 @@ var _ = Describe("Inputs", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(inputs).To(Equal([]values.Input{{Name: "logging", Path: "log.of:all", Value: "large"}}))
 		_, err = values.ByName(inputs)
-		Expect(err).To(MatchError("--input logging:log.of:all: spec.inputs of the component has the path; want NAME=FILE"))
+		Expect(err).To(MatchError(
+			"--input logging:log.of:all: leave the path out, spec.inputs of the component has it; want NAME=FILE"))
 		Expect(values.ByName([]values.Input{{Name: "a", Value: "b"}})).To(Equal(map[string]any{"a": "b"}))
 	})
 

@@ -43,7 +43,7 @@ func (w *writer) rewriteManagedFields(
 	return w.sendManagedFields(ctx, resource, a, live, entries)
 }
 
-// planned reads the object of an action. It returns a conflict if the object is not the observed object.
+// planned reads the live object of an action. It returns a conflict if this is not the object that was observed.
 func (w *writer) planned(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action,
 ) (*unstructured.Unstructured, error) {

@@ -79,7 +79,7 @@ type underway struct {
 type failed struct {
 	failure  plan.Failure
 	attempts int
-	// until is the time before which the call is not repeated. digest is the manifest of the call.
+	// until is the time before which the call is not repeated. digest is that of the manifest of the call.
 	until  time.Time
 	digest string
 }

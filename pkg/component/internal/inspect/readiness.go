@@ -49,7 +49,8 @@ func (v View) Of(reconciler string) View {
 	return v
 }
 
-// NeedsBody reports whether facts about the objects of a kind require their content, although the kind has no status.
+// NeedsBody reports whether the facts about the objects of a kind without a status are derived from their whole
+// content: an analyzer reads it, or the API server may drop fields.
 func (v View) NeedsBody(gk schema.GroupKind) bool {
 	return v.Analyzers[gk] != nil || serverrules.MayDrop(gk)
 }

@@ -244,7 +244,7 @@ func yamlText(text string) string {
 // FromNobody is the value of Action.AdoptedFrom for an object that no tool has marked and no client manages.
 const FromNobody = "nobody"
 
-// adoptedFrom says who has an object that the component does not own: its owner, another tool, field managers, or
+// adoptedFrom names who controls an object that the component does not own: its owner, another tool, field managers, or
 // nobody.
 func (c candidate) adoptedFrom() string {
 	switch managers := strings.Join(c.live.Managers, ", "); {

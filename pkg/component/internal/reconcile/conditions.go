@@ -21,7 +21,7 @@ import (
 )
 
 // conditionParameters are the parameters that an author's function returned for the conditions of objects. The key
-// identifies the inputs and the look-ups that they were read with.
+// identifies the inputs and the look-ups from which the function computed them.
 type conditionParameters struct {
 	key        string
 	parameters map[string]any

@@ -74,7 +74,8 @@ func (r *Related) Write(
 	}
 	var written *object
 	if err == nil && obj.GetResourceVersion() != before {
-		// After an error of a function of the author, the event of the write wakes the component.
+		// If a function of the author fails with the response, written stays nil, and the event of the write wakes the
+		// component.
 		if response, failed := i.convert.ofResponse(obj); failed == nil {
 			written = response
 		}

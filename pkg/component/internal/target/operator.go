@@ -72,8 +72,8 @@ func operatorOfToken(token string) Operator {
 // words.
 var ofDeployment = regexp.MustCompile("^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$")
 
-// deploymentOf returns the name of the Deployment that a pod with a name belongs to, and an empty text if the pod
-// belongs to none.
+// deploymentOf returns the name of the Deployment of the pod with the given name, or an empty text if the pod belongs
+// to no Deployment.
 func deploymentOf(pod string) string {
 	if match := ofDeployment.FindStringSubmatch(pod); match != nil {
 		return match[1]

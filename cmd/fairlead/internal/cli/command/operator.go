@@ -27,7 +27,8 @@ func WarnOfOperator(o cluster.Operator, warn func(error)) {
 	}
 }
 
-// WarnOfOperatorIn is like WarnOfOperator for the components of some namespaces.
+// WarnOfOperatorIn warns once if no operator serves the components, or if this was not checked, and otherwise for each
+// of the namespaces that the operator does not watch. It sorts the namespaces.
 func WarnOfOperatorIn(o cluster.Operator, namespaces []string, warn func(error)) {
 	WarnOfOperator(o, warn)
 	if o.State != cluster.OperatorServes {

@@ -57,7 +57,8 @@ func findOne(ctx context.Context, c *cluster.Cluster, ref cluster.Reference) (cl
 	return cluster.Object{Cluster: c, Target: target, Live: live}, err
 }
 
-// withType completes the error about the first of several names if it is the name of a type: kubectl accepts TYPE NAME.
+// withType adds advice to the error that the first of several names was not found, if this name is a type: the person
+// wrote TYPE NAME, as for kubectl, in place of TYPE/NAME.
 func withType(c *cluster.Cluster, err error, refs []cluster.Reference) error {
 	kind := refs[0].Name
 	if refs[0].Type != "" || exit.CodeOf(err) != exit.No {
