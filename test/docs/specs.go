@@ -99,12 +99,8 @@ func titlesIn(part ast.Node, prefix string) []string {
 			return true
 		}
 		name, _ := call.Fun.(*ast.Ident)
-		literal, _ := call.Args[0].(*ast.BasicLit)
-		if name == nil || literal == nil || literal.Kind != token.STRING {
-			return true
-		}
-		text, err := strconv.Unquote(literal.Value)
-		if err != nil {
+		text, ok := literalText(call.Args[0])
+		if name == nil || !ok {
 			return true
 		}
 		switch name.Name {
@@ -119,6 +115,20 @@ func titlesIn(part ast.Node, prefix string) []string {
 		return true
 	})
 	return titles
+}
+
+// literalText returns the value of an expression of literals, which is written in several parts if the line is long.
+func literalText(e ast.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.BinaryExpr:
+		first, firstOK := literalText(e.X)
+		second, secondOK := literalText(e.Y)
+		return first + second, firstOK && secondOK && e.Op == token.ADD
+	}
+	return "", false
 }
 
 var (

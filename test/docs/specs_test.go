@@ -70,8 +70,9 @@ func TestTheSpecsForUsersOfOtherFrameworksExist(t *testing.T) {
 }
 
 // declares reports whether a file has a spec, a table of specs or a test with a title. The title of a spec may follow
-// the name of a case and a colon.
+// the name of a case and a colon. A title may be written in several parts.
 func declares(file, title string) bool {
+	file = regexp.MustCompile(`" \+\n\s*"`).ReplaceAllLiteralString(file, "")
 	pattern := `(It|DescribeTable)\((\w+\+": |")` + regexp.QuoteMeta(title) + `"`
 	if strings.HasPrefix(title, "Test") {
 		pattern = `func ` + regexp.QuoteMeta(title) + `\(`
@@ -164,7 +165,8 @@ func TestSpecsAreFoundWithTheirContainers(t *testing.T) {
 var _ = Describe("The operator", func() {
 	It("works", func() { Expect("a", "b") })
 	Context("without rights", func() {
-		It("fails", func() {})
+		It("fails "+
+			"at once", func() {})
 		DescribeTable("waits", func() {}, Entry("for a Job", 1))
 		It(computed+"title", func() {})
 	})
@@ -177,7 +179,8 @@ func TestUnit(t *testing.T) {}
 	}
 	got, err := docs.Specs(folder)
 	want := []string{
-		"TestUnit", "The operator works", "The operator without rights fails", "The operator without rights waits for a Job",
+		"TestUnit", "The operator works", "The operator without rights fails at once",
+		"The operator without rights waits for a Job",
 	}
 	if difference := cmp.Diff(want, got); err != nil || difference != "" {
 		t.Errorf("%v\n%s", err, difference)
