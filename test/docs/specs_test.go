@@ -23,7 +23,10 @@ func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 		t.Fatalf("%d attacks, %v", len(attacks), err)
 	}
 	existing := slices.Clone(attacks)
-	for _, folder := range []string{"cmd", "internal", "pkg", filepath.Join("test", "conformance"), filepath.Join("test", "chart")} {
+	for _, folder := range []string{
+		"cmd", "internal", "pkg", filepath.Join("test", "conformance"),
+		filepath.Join("test", "chart"),
+	} {
 		titles, err := docs.Specs(filepath.Join(root, folder))
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +75,8 @@ func TestTheSpecsForUsersOfOtherFrameworksExist(t *testing.T) {
 // declares reports whether a file has a spec, a table of specs or a test with a title. The title of a spec may follow
 // the name of a case and a colon. A title may be written in several parts.
 func declares(file, title string) bool {
-	file = regexp.MustCompile(`" \+\n\s*"`).ReplaceAllLiteralString(file, "")
+	file = regexp.MustCompile(`\+\n\s*"`).ReplaceAllLiteralString(file, `+"`)
+	file = regexp.MustCompile(`" ?\+"`).ReplaceAllLiteralString(file, "")
 	pattern := `(It|DescribeTable)\((\w+\+": |")` + regexp.QuoteMeta(title) + `"`
 	if strings.HasPrefix(title, "Test") {
 		pattern = `func ` + regexp.QuoteMeta(title) + `\(`
@@ -188,7 +192,8 @@ func TestUnit(t *testing.T) {}
 }
 
 func TestSpecsAreReadFromPages(t *testing.T) {
-	const page = "Text. Spec: \"it\nworks\". See `TestUnit`.\n\n| attack | spec |\n|---|---|\n| a | it fails; it waits |\n\n| other | text |\n|---|---|\n| a | b |\n"
+	const page = "Text. Spec: \"it\nworks\". See `TestUnit`.\n\n| attack | spec |\n|---|---|\n" +
+		"| a | it fails; it waits |\n\n| other | text |\n|---|---|\n| a | b |\n"
 	want := []string{"it works", "TestUnit", "it fails", "it waits"}
 	if difference := cmp.Diff(want, docs.NamedSpecs(page)); difference != "" {
 		t.Error(difference)
