@@ -86,7 +86,7 @@ var _ = Describe("Answers about externals:", func() {
 	}
 	set := func(name, value string) string { return fmt.Sprintf("%s/%s: %q", operator, name, value) }
 
-	It("an external with bound values is compared with these values, so it is neither updated nor contested at rest", func(ctx SpecContext) {
+	It("an external with bound values is compared with these values, so it is neither updated nor reported with a repair conflict at rest", func(ctx SpecContext) {
 		run()
 		g := newGadget(ctx, namespace, "app", thing("Thing", "source", "first", set("export", "value=self.status.value"))+
 			thing("NamedThing", "bound", "${{ value }}", set("bind", "true")), servedBy(operator))
@@ -94,7 +94,7 @@ var _ = Describe("Answers about externals:", func() {
 		observed := cloud.Calls("Observe")
 		Eventually(func() int { return cloud.Calls("Observe") }).Should(BeNumerically(">", observed+20))
 		Expect(cloud.Calls("Update")).To(BeZero())
-		Expect(condition(current(ctx, g), "Contested")).To(BeEmpty())
+		Expect(condition(current(ctx, g), "RepairConflict")).To(BeEmpty())
 
 		By("a drift is repaired to the bound value")
 		cloud.Put(componenttest.Thing{ID: "bound", Value: "wrong"})

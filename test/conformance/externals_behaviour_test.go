@@ -580,7 +580,7 @@ var _ = Describe("Externals of all kinds:", func() {
 				cloud.Put(t)
 			}
 		}
-		expectCondition(ctx, g, metav1alpha1.ConditionContested, ContainSubstring(`value is "theirs", not "a"`))
+		expectCondition(ctx, g, metav1alpha1.ConditionRepairConflict, ContainSubstring(`value is "theirs", not "a"`))
 	})
 
 	It("two operators at once create an external once", func(ctx SpecContext) {

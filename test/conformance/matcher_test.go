@@ -181,7 +181,7 @@ var _ = Describe("Matchers:", func() {
 			reconciler.Trigger(client.ObjectKeyFromObject(g))
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			return condition(current(ctx, g), metav1alpha1.ConditionReady)
-		}).Should(And(HavePrefix("False "+metav1alpha1.ReasonDependentContested),
+		}).Should(And(HavePrefix("False "+metav1alpha1.ReasonRepairConflict),
 			ContainSubstring("settings"), ContainSubstring("its matcher says repeatedly that it differs from its manifest")))
 		writes := inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()
 		Expect(len(writes)).To(BeNumerically(">", 1))

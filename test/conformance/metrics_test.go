@@ -185,16 +185,16 @@ var _ = Describe("The metrics of an operator:", func() {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")), servedBy(operator))
 		expectReady(ctx, g)
-		contested := fmt.Sprintf("component_contested_dependents{name=app,namespace=%s}", namespace)
-		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue(contested, 0.0))
+		conflicts := fmt.Sprintf("component_repair_conflicts{name=app,namespace=%s}", namespace)
+		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue(conflicts, 0.0))
 		Eventually(ctx, func() map[string]float64 {
 			patchAs(ctx, "tuner", newConfigMap(namespace, "settings"), `{"data":{"value":"theirs"}}`)
 			return series(operator)
-		}).Should(HaveKeyWithValue(contested, 1.0))
+		}).Should(HaveKeyWithValue(conflicts, 1.0))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		settle(ctx, operator)
-		Expect(series(operator)).NotTo(HaveKey(contested))
+		Expect(series(operator)).NotTo(HaveKey(conflicts))
 	})
 
 	DescribeTable("the metrics count repairs by their cause:", func(ctx SpecContext, cause string, disturb func(context.Context, string, string)) {

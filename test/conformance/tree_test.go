@@ -229,11 +229,11 @@ func TestADependentWhoseUpdateWasRefusedIsNeverReady(t *testing.T) {
 	nodes := []tree.Node{
 		at("refused", result.NodeReady, "", ""), at("slow", result.NodeInProgress, "", "0/1"),
 		at("fine", result.NodeReady, "", ""), at("ready by now", result.NodeReady, "", ""),
-		at("contested", result.NodeReady, "", ""), at("gone", result.NodeMissing, tree.ReasonNotFound, "it does not exist"),
+		at("conflict", result.NodeReady, "", ""), at("gone", result.NodeMissing, tree.ReasonNotFound, "it does not exist"),
 	}
 	got := tree.AddFailures(nodes, []metav1alpha1.DependentReport{
 		report("refused", "Invalid"), report("slow", "SomeNewReason"), report("ready by now", "InProgress"),
-		report("contested", result.ReportRepairConflict), report("gone", "Forbidden"),
+		report("conflict", result.ReportRepairConflict), report("gone", "Forbidden"),
 	})
 	want := slices.Clone(nodes)
 	want[0] = at("refused", result.NodeNotUpdated, "Invalid", "why")

@@ -26,9 +26,13 @@ const (
 // does not affect readiness.
 const ConditionNonDeterministic = "NonDeterministic"
 
-// ConditionContested is present, with status True, while another client repeatedly reverts the repairs of dependents.
-// Its message names the dependents, their fields, the field manager that changes them, and the remedy. The component is
-// not Ready while this condition is present.
+// ConditionRepairConflict is present, with status True, while another client repeatedly reverts the repairs of
+// dependents. Its message names the dependents, their fields, the field manager that changes them, and the remedy. The
+// component is not Ready while this condition is present.
+const ConditionRepairConflict = "RepairConflict"
+
+// ConditionContested is the type of the condition RepairConflict in statuses that an earlier version of the reconciler
+// wrote. The first pass after an upgrade replaces it.
 const ConditionContested = "Contested"
 
 // ConditionInputStale is present, with status True, while an event source cannot tell its current value: the last value
@@ -78,9 +82,9 @@ const (
 	ReasonDependentsNotGone = "DependentsNotGone"
 	// ReasonRetrying: a temporary error occurred, and the operation will be retried within seconds.
 	ReasonRetrying = "Retrying"
-	// ReasonDependentContested: another client repeatedly reverts the repairs of some dependents. All other dependents are
+	// ReasonRepairConflict: another client repeatedly reverts the repairs of some dependents. All other dependents are
 	// applied and ready.
-	ReasonDependentContested = "DependentContested"
+	ReasonRepairConflict = "RepairConflict"
 	// ReasonChangedByAdmission: admission or the API server changed fields in the last write of some dependents.
 	ReasonChangedByAdmission = "ChangedByAdmission"
 	// ReasonDependentFailed: the API server rejected the write of a dependent, or a dependent reports failure in its
@@ -197,8 +201,8 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic, Contested and Overridden
-	// are present only while they apply.
+	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic, RepairConflict and
+	// Overridden are present only while they apply.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -266,8 +270,8 @@ type Status struct {
 	// +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
-	// Waiting lists dependents that are not ready yet, not deleted yet, failed, or contested by another client, each with
-	// the reason. It has at most ten entries.
+	// Waiting lists dependents that are not ready yet, not deleted yet, or failed, or that have a repair conflict, each
+	// with the reason. It has at most ten entries.
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`

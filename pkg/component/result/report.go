@@ -6,7 +6,7 @@ import metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 // them.
 const (
 	// ReportRepairConflict: another client reverts the repairs of the dependent.
-	ReportRepairConflict = "Contested"
+	ReportRepairConflict = "RepairConflict"
 	// ReportDependency: the dependent is held up by a dependency, because an object of its setting depends-on is not
 	// applied, or not ready.
 	ReportDependency = "DependencyNotReady"

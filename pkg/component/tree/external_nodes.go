@@ -129,7 +129,7 @@ func namesAllWaiting(status *metav1alpha1.Status) bool {
 	}
 	switch ready.Reason {
 	case metav1alpha1.ReasonReady, metav1alpha1.ReasonDependentsNotReady, metav1alpha1.ReasonDependentFailed,
-		metav1alpha1.ReasonCreateUncertain, metav1alpha1.ReasonDependentContested, metav1alpha1.ReasonOwnershipConflict,
+		metav1alpha1.ReasonCreateUncertain, metav1alpha1.ReasonRepairConflict, metav1alpha1.ReasonOwnershipConflict,
 		metav1alpha1.ReasonRenderingIncomplete, metav1alpha1.ReasonKindNotServed, metav1alpha1.ReasonTimeout,
 		metav1alpha1.ReasonDependentsNotGone, metav1alpha1.ReasonDeleting:
 		return true

@@ -80,9 +80,9 @@ var _ = Describe("Tree", func() {
 	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
 		"waiting until ready: web")
 
-	contested := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentContested,
-		"contested: Namespace shop (theirs)")
-	contested.Waiting = []metav1alpha1.DependentReport{{
+	conflict := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonRepairConflict,
+		"repair conflict: Namespace shop (theirs)")
+	conflict.Waiting = []metav1alpha1.DependentReport{{
 		Dependent: "Namespace shop", Reason: result.ReportRepairConflict,
 		Message: `metadata.labels.team is changed repeatedly by "kubectl" (Update)`,
 	}}
@@ -107,8 +107,8 @@ var _ = Describe("Tree", func() {
 		Entry("names in the form of kubectl", "tree-names.txt", show.FormatName,
 			show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("a contested dependent, from the report in the status", "tree-contested.txt", show.FormatTable,
-			show.NewTree(shop("shop", time.Hour), contested, nodes())),
+		Entry("a dependent with a repair conflict, from the report in the status", "tree-repair-conflict.txt", show.FormatTable,
+			show.NewTree(shop("shop", time.Hour), conflict, nodes())),
 		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), progressing, tree.AddFailures(nodes(), refused))),
 		Entry("the number of the rows if the status is older", "tree-old.txt", show.FormatTable,
@@ -148,7 +148,7 @@ var _ = Describe("Status", func() {
 		"waiting until ready: Deployment.apps shop/web")
 	full.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-3 * time.Minute))
 	full.Conditions = append([]metav1.Condition{{
-		Type: metav1alpha1.ConditionContested, Status: metav1.ConditionTrue, Reason: "DependentContested", Message: "theirs",
+		Type: metav1alpha1.ConditionRepairConflict, Status: metav1.ConditionTrue, Reason: "RepairConflict", Message: "theirs",
 		LastTransitionTime: metav1.NewTime(now.Add(-time.Hour)),
 	}}, full.Conditions...)
 	full.Reconciler, full.TargetNamespace, full.TargetName, full.Rendition = "fairlead.io", "shop", "shop", 1

@@ -58,8 +58,8 @@ type Dependent struct {
 	State string `json:"state"`
 	// Observed is set if the component only reads the object, by the reconcile policy observe.
 	Observed bool `json:"observed,omitempty"`
-	// Reason and Message explain a state other than Ready. For a Ready dependent that is contested, they name the other
-	// client.
+	// Reason and Message explain a state other than Ready. For a Ready dependent with a repair conflict, they name the
+	// other client.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 	// Causes are the reasons one level below the dependent, if it is not ready and they can be read.
@@ -87,7 +87,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 		Component: NewComponent(obj, status), Dependents: make([]Dependent, 0, len(nodes)),
 		LeftOut: leftOutOf(status.LeftOut),
 	}
-	contested := contestedIn(status)
+	conflicts := repairConflictsIn(status)
 	for _, n := range nodes {
 		d := Dependent{
 			Wave:      n.Wave,
@@ -105,7 +105,7 @@ func NewTree(obj *unstructured.Unstructured, status metav1alpha1.Status, nodes [
 			Reason:    n.Reason,
 			Message:   n.Message,
 		}
-		if message, ok := contested[n.Key.String()]; ok {
+		if message, ok := conflicts[n.Key.String()]; ok {
 			d.Reason, d.Message = result.ReportRepairConflict, message
 		}
 		for _, i := range n.Ignored {
@@ -142,16 +142,16 @@ func (t *Tree) AddCauses(found map[string][]dependentcauses.Cause) {
 	}
 }
 
-// contestedIn returns the messages about contested dependents in a status, by the dependents' names. Only the status
+// repairConflictsIn returns the messages about repair conflicts in a status, by the dependents' names. Only the status
 // has these messages.
-func contestedIn(status metav1alpha1.Status) map[string]string {
-	contested := map[string]string{}
+func repairConflictsIn(status metav1alpha1.Status) map[string]string {
+	conflicts := map[string]string{}
 	for _, w := range status.Waiting {
 		if w.Reason == result.ReportRepairConflict {
-			contested[w.Dependent] = w.Message
+			conflicts[w.Dependent] = w.Message
 		}
 	}
-	return contested
+	return conflicts
 }
 
 // Print writes the tree.

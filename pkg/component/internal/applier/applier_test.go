@@ -222,17 +222,17 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	}
 
 	t.Run("repairs that are reverted again and again are delayed", func(t *testing.T) {
-		var contested bool
+		var hasConflict bool
 		for range 10 {
 			c.server.Delete("v1", "ConfigMap", "shop", "a")
 			c.eventuallySeen(keyOf("a"), "")
 			if o := c.apply(); len(o.RepairConflicts) > 0 && len(o.Changes) == 0 {
-				contested = o.NextDue.After(start)
+				hasConflict = o.NextDue.After(start)
 				break
 			}
 		}
-		if !contested {
-			t.Error("no repair of the contested object was delayed")
+		if !hasConflict {
+			t.Error("no repair of the object with a repair conflict was delayed")
 		}
 		c.request.RepairNonce = "y"
 		expectVerbs(t, c.apply(), "Create a")

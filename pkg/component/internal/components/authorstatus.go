@@ -149,7 +149,8 @@ func isAuthorCondition(c metav1.Condition) bool {
 	switch c.Type {
 	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic,
-		metav1alpha1.ConditionContested, metav1alpha1.ConditionInputStale, metav1alpha1.ConditionOverridden:
+		metav1alpha1.ConditionRepairConflict, metav1alpha1.ConditionContested, metav1alpha1.ConditionInputStale,
+		metav1alpha1.ConditionOverridden:
 		return false
 	}
 	return true

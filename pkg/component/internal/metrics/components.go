@@ -84,7 +84,7 @@ func newComponentCollector() *componentCollector {
 		dependents: prometheus.NewDesc("fairlead_component_dependents",
 			"Number of recorded dependents of a component by readiness: ready or unready.",
 			append(component[:3:3], "readiness"), nil),
-		repairConflicts: prometheus.NewDesc("fairlead_component_contested_dependents",
+		repairConflicts: prometheus.NewDesc("fairlead_component_repair_conflicts",
 			"Number of dependents of a component whose repairs another client reverts again and again.", component, nil),
 	}
 }

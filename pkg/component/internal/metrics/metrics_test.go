@@ -155,12 +155,12 @@ func TestSeriesOfAComponentFollowItsState(t *testing.T) {
 	p.Set(shop, Component{State: "Stalled", Ready: 1, Unready: 2, RepairConflicts: 1})
 	p.SetIfUnknown(shop, Component{State: "Ready", Ready: 9})
 	expect(t, series(),
-		"fairlead_component_contested_dependents{name=cart,namespace=a} 0",
-		"fairlead_component_contested_dependents{name=shop,namespace=a} 1",
 		"fairlead_component_dependents{name=cart,namespace=a,readiness=ready} 2",
 		"fairlead_component_dependents{name=cart,namespace=a,readiness=unready} 0",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=ready} 1",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=unready} 2",
+		"fairlead_component_repair_conflicts{name=cart,namespace=a} 0",
+		"fairlead_component_repair_conflicts{name=shop,namespace=a} 1",
 		"fairlead_component_state{name=cart,namespace=a,state=Ready} 1",
 		"fairlead_component_state{name=shop,namespace=a,state=Stalled} 1",
 		"fairlead_components{state=Ready} 1", "fairlead_components{state=Stalled} 1",
@@ -190,9 +190,9 @@ func TestAComponentOfTwoReconcilersWithTheSameNameCountsOnce(t *testing.T) {
 		p.Set(types.NamespacedName{Namespace: "a", Name: "shop"}, Component{State: "Ready", Ready: 3})
 	}
 	expect(t, series(),
-		"fairlead_component_contested_dependents{name=shop,namespace=a} 0",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=ready} 3",
 		"fairlead_component_dependents{name=shop,namespace=a,readiness=unready} 0",
+		"fairlead_component_repair_conflicts{name=shop,namespace=a} 0",
 		"fairlead_component_state{name=shop,namespace=a,state=Ready} 1",
 		"fairlead_components{state=Ready} 1",
 	)

@@ -54,13 +54,13 @@ func TestFailures(t *testing.T) {
 func TestReportsNameEachDependentOnce(t *testing.T) {
 	waiting := report("both")
 	waiting.Reason = "NotReady"
-	contested := report("both")
-	contested.Reason = "Contested"
+	conflict := report("both")
+	conflict.Reason = "RepairConflict"
 	got := Outcome{Outcome: result.Outcome{
 		Waiting:         []result.Waiting{{DependentReport: report("waiting")}, {DependentReport: waiting}},
-		RepairConflicts: []metav1alpha1.DependentReport{contested, report("contested")},
+		RepairConflicts: []metav1alpha1.DependentReport{conflict, report("conflict")},
 	}}.Reports()
-	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("contested")}; !slices.Equal(got, want) {
+	if want := []metav1alpha1.DependentReport{report("waiting"), waiting, report("conflict")}; !slices.Equal(got, want) {
 		t.Errorf("the reports of the outcome are %v, want %v", got, want)
 	}
 	if got := (Outcome{}).Reports(); got == nil || len(got) != 0 {

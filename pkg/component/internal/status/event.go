@@ -40,7 +40,8 @@ func Warning(reason, note string) Event {
 // pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
 // pass, because an event for each object would double the load on the API server.
 func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v Verdict) Event {
-	conflict := appears(before, after, metav1alpha1.ConditionContested)
+	earlier := withCurrentNames(*before)
+	conflict := appears(&earlier, after, metav1alpha1.ConditionRepairConflict)
 	news := conflict || v.State != metav1alpha1.StateProgressing &&
 		(before.State != v.State || v.NeedsPerson() && readyOf(before).Message != readyOf(after).Message)
 	if len(changes) == 0 && !news {

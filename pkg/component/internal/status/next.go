@@ -53,8 +53,7 @@ type Report struct {
 // Next returns the status after a pass, and the verdict that is part of this status. before is the status without the
 // result of the pass; Next does not change it.
 func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
-	next := before
-	next.Conditions = slices.Clone(before.Conditions)
+	next := withCurrentNames(before)
 	if r.Outcome.Inventory != nil && !r.Outcome.Observing {
 		if !r.KeepCounts {
 			count(&next, r.Deleting, r.Outcome)
@@ -92,6 +91,25 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	return next
 }
 
+// withCurrentNames returns a copy of a status with the current names of conditions and reasons that an earlier version of
+// the reconciler may have written. Such a condition keeps the time of its last transition.
+func withCurrentNames(before metav1alpha1.Status) metav1alpha1.Status {
+	next := before
+	next.Conditions, next.Waiting = slices.Clone(before.Conditions), slices.Clone(before.Waiting)
+	for i, c := range next.Conditions {
+		if c.Type == metav1alpha1.ConditionContested {
+			next.Conditions[i].Type = metav1alpha1.ConditionRepairConflict
+			next.Conditions[i].Reason = metav1alpha1.ReasonRepairConflict
+		}
+	}
+	for i, w := range next.Waiting {
+		if w.Reason == metav1alpha1.ConditionContested {
+			next.Waiting[i].Reason = result.ReportRepairConflict
+		}
+	}
+	return next
+}
+
 // Suspended returns the error that ends a pass over a suspended component. cause is the value of the annotation with
 // the reason of the suspension; it is empty without this annotation.
 func Suspended(cause string) *passerror.Error {
@@ -120,7 +138,7 @@ func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now ti
 	case metav1alpha1.StateSuspended:
 		ready, status.ProgressingSince = metav1.ConditionUnknown, nil
 		// A suspended component repairs nothing, so it has no repair conflict.
-		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionContested)
+		meta.RemoveStatusCondition(&status.Conditions, metav1alpha1.ConditionRepairConflict)
 	case metav1alpha1.StateProgressing, metav1alpha1.StateDeleting:
 		reconciling = true
 	}
@@ -150,8 +168,8 @@ func conditionSetter(
 // there are no such dependents.
 func setRepairConflicts(status *metav1alpha1.Status, r Report) {
 	message := describeRepairConflicts(r.Outcome)
-	set := conditionSetter(status, r.Generation, metav1alpha1.ReasonDependentContested, message, r.Now)
-	set(metav1alpha1.ConditionContested, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
+	set := conditionSetter(status, r.Generation, metav1alpha1.ReasonRepairConflict, message, r.Now)
+	set(metav1alpha1.ConditionRepairConflict, metav1.ConditionTrue, len(r.Outcome.RepairConflicts) > 0)
 }
 
 // setStaleInputs sets the condition that names the event sources without a current value, and removes the condition if

@@ -76,7 +76,7 @@ func judgeDependents(component manifests.Key, deleting bool, o outcome.Outcome, 
 	case deleting:
 		return judgeDeletion(o)
 	case onlyRepairConflicts(o):
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentContested, describeRepairConflicts(o)}
+		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, describeRepairConflicts(o)}
 	case len(o.Waiting) > 0:
 		return judgeWaiting(component, o)
 	}
@@ -305,11 +305,11 @@ func onlyRepairConflicts(o outcome.Outcome) bool {
 }
 
 func describeRepairConflicts(o outcome.Outcome) string {
-	contested := make([]result.Waiting, 0, len(o.RepairConflicts))
+	conflicts := make([]result.Waiting, 0, len(o.RepairConflicts))
 	for _, c := range o.RepairConflicts {
-		contested = append(contested, result.Waiting{DependentReport: c})
+		conflicts = append(conflicts, result.Waiting{DependentReport: c})
 	}
-	return describe("contested", contested)
+	return describe("repair conflict", conflicts)
 }
 
 // describe returns a text with the names and messages of the first three waiting dependents. The messages of

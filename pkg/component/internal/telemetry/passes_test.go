@@ -136,7 +136,7 @@ func TestComponentsAreExportedUntilTheEnd(t *testing.T) {
 	expect(t, "fairlead_components", reconciler, "Ready 2")
 	expect(t, "fairlead_component_state", reconciler, "api/shop/Ready 1", "web/shop/Ready 1")
 	expect(t, "fairlead_component_dependents", reconciler, "api/shop/ready 1", "web/shop/ready 1", "web/shop/unready 3")
-	expect(t, "fairlead_component_contested_dependents", reconciler, "web/shop 2")
+	expect(t, "fairlead_component_repair_conflicts", reconciler, "web/shop 2")
 	m.Forget(web)
 	expect(t, "fairlead_component_state", reconciler, "api/shop/Ready 1")
 	cancel()

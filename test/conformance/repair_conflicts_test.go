@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -204,22 +205,22 @@ var _ = Describe("Repair conflicts:", func() {
 				putOff := func(o result.Outcome) bool { return len(o.RepairConflicts) > 0 && r.lost(ctx, namespace) }
 
 				free := 0
-				contested := e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
-				for ; len(contested) == 0; free++ {
-					contested = e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
+				conflicts := e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
+				for ; len(conflicts) == 0; free++ {
+					conflicts = e.undone(ctx, undo, func(o result.Outcome) bool { return repaired(o) || putOff(o) }).RepairConflicts
 				}
 				// The first repair also removes other managed fields than later repairs, because a regular update created the
 				// object.
 				Expect(free).To(BeNumerically("~", 5, 1))
-				Expect(contested).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
+				Expect(conflicts).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 
 				for range 8 {
-					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair must not change the reported repair conflict")
-					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(contested))
+					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts), "the repair must not change the reported repair conflict")
+					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(conflicts))
 				}
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
-				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(contested), "the repair conflict must still be reported, because the repair may be undone again")
+				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts), "the repair conflict must still be reported, because the repair may be undone again")
 				e.after(ctx, 6*time.Minute, func(o result.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
@@ -249,9 +250,9 @@ var _ = Describe("Repair conflicts:", func() {
 			<-done
 		}
 	}
-	isContested := func(ctx context.Context, g *gadget.Gadget) func() bool {
+	hasRepairConflict := func(ctx context.Context, g *gadget.Gadget) func() bool {
 		return func() bool {
-			return meta.IsStatusConditionTrue(current(ctx, g).Status.Conditions, metav1alpha1.ConditionContested)
+			return meta.IsStatusConditionTrue(current(ctx, g).Status.Conditions, metav1alpha1.ConditionRepairConflict)
 		}
 	}
 
@@ -263,9 +264,9 @@ var _ = Describe("Repair conflicts:", func() {
 		expectReady(ctx, g)
 		stop := tune(ctx, namespace)
 		defer stop()
-		const message = `contested: ConfigMap %s/settings (data.value is changed repeatedly by "tuner" (Update); name data.value in the annotation ignore`
-		expectCondition(ctx, g, metav1alpha1.ConditionContested, "True DependentContested: "+fmt.Sprintf(message, namespace))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentContested: "+fmt.Sprintf(message, namespace))
+		const message = `repair conflict: ConfigMap %s/settings (data.value is changed repeatedly by "tuner" (Update); name data.value in the annotation ignore`
+		expectCondition(ctx, g, metav1alpha1.ConditionRepairConflict, "True RepairConflict: "+fmt.Sprintf(message, namespace))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False RepairConflict: "+fmt.Sprintf(message, namespace))
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("1/2"))
 		Expect(current(ctx, g).Status.Waiting).To(HaveExactElements(HaveField("Reason", result.ReportRepairConflict)))
 
@@ -278,13 +279,13 @@ var _ = Describe("Repair conflicts:", func() {
 			return written.Where(named("settings"))
 		}).ShouldNot(BeEmpty(), "the delayed repair must be made without a request for a pass")
 		Expect(written.Where(named("late"))).To(HaveLen(1), "%v", verbs(written))
-		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of the contested dependent must not change the status: %v", verbs(written))
-		Expect(isContested(ctx, g)()).To(BeTrue())
+		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of the dependent with a repair conflict must not change the status: %v", verbs(written))
+		Expect(hasRepairConflict(ctx, g)()).To(BeTrue())
 
 		stop()
 		requestPass(ctx, g, operator)
 		expectReady(ctx, g)
-		Expect(isContested(ctx, g)()).To(BeFalse())
+		Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
 		Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 	})
 
@@ -302,11 +303,11 @@ var _ = Describe("Repair conflicts:", func() {
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 			expectReady(ctx, g)
 			stop := tune(ctx, namespace)
-			Eventually(ctx, isContested(ctx, g)).Should(BeTrue())
+			Eventually(ctx, hasRepairConflict(ctx, g)).Should(BeTrue())
 			stop()
 			insist(ctx, g)
 			expectReady(ctx, g)
-			Expect(isContested(ctx, g)()).To(BeFalse())
+			Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
 			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 			repairs := succeeded(writes(ctx, operatorName, namespace).Where(named("settings")))
 			repaired, over := repairs[len(repairs)-1].Time, meta.FindStatusCondition(current(ctx, g).Status.Conditions, metav1alpha1.ConditionReady)
@@ -314,12 +315,33 @@ var _ = Describe("Repair conflicts:", func() {
 		})
 	}
 
+	It("a component with the condition Contested of an earlier version is taken over without a write to a dependent", func(ctx SpecContext) {
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{})
+		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator))
+		expectReady(ctx, g)
+		stop()
+		g = current(ctx, g)
+		meta.SetStatusCondition(&g.Status.Conditions, metav1.Condition{
+			Type: "Contested", Status: metav1.ConditionTrue, Reason: "DependentContested", Message: "theirs",
+		})
+		Expect(k8s.Status().Update(ctx, g)).To(Succeed())
+
+		mark := markAudit(ctx)
+		runOperator(operator, operatorOptions{})
+		Eventually(ctx, func() []metav1.Condition { return current(ctx, g).Status.Conditions }).
+			ShouldNot(ContainElement(HaveField("Type", "Contested")))
+		Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
+		expectReady(ctx, g)
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps")).To(BeEmpty())
+	})
+
 	It("a dependent with a repair conflict is deleted with its component", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 		expectReady(ctx, g)
 		stop := tune(ctx, namespace)
-		Eventually(ctx, isContested(ctx, g)).Should(BeTrue())
+		Eventually(ctx, hasRepairConflict(ctx, g)).Should(BeTrue())
 		stop()
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -362,7 +384,7 @@ var _ = Describe("Repair conflicts:", func() {
 		Eventually(ctx, values("old", many-100)).Should(BeEmpty())
 		Eventually(ctx, values("new", 100)).Should(BeEmpty())
 		expectReady(ctx, g)
-		Expect(isContested(ctx, g)()).To(BeFalse())
+		Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
 		expected := 3 + many - 100 + 100
 		Expect(len(succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps")))).
 			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)), "each dependent is written once after its edit, and once for its new manifest")
