@@ -54,12 +54,12 @@ const reasonPrefix = noRun + ":"
 // Has reports whether the page has a directive.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
-// Pages reads README.md, CONTRIBUTING.md, ARCHITECTURE.md, the README of the chart, those of the examples and of the
-// laboratory, and all pages below docs/, in the order of their paths.
+// Pages reads the pages of the root, the README of the chart, those of the examples and of the laboratory, and all pages
+// below docs/, in the order of their paths.
 func Pages(root string) ([]*Page, error) {
 	paths := []string{
-		"ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "config/chart/README.md", "examples/dns/README.md",
-		"examples/schema/README.md", "test/lab/README.md",
+		"ARCHITECTURE.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md",
+		"config/chart/README.md", "examples/dns/README.md", "examples/schema/README.md", "test/lab/README.md",
 	}
 	err := filepath.WalkDir(filepath.Join(root, "docs"), func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".md" {
