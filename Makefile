@@ -34,7 +34,7 @@ endif
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+		/^[a-z-]+:.*## / {printf "  %-15s %s\n", $$1, $$2}' Makefile
 
 .PHONY: demo
 demo: cluster build ## Show what Fairlead does, on a cluster of its own
@@ -183,6 +183,14 @@ verify: bin/controller-gen bin/helm-docs ## Check that generated files and go.mo
 		sed '/^diff .*go.sum$$/,$$d' <<<"$$difference"; \
 		echo "$$module/go.mod is not tidy; run 'go -C $$module mod tidy'" >&2; exit 1; \
 	done
+
+# The database of vulnerabilities is read from the network.
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+
+.PHONY: vulnerabilities
+vulnerabilities: ## Look for known vulnerabilities in the code that the programs and the library call; needs the network
+	GOFLAGS=-buildvcs=false go run $(GOVULNCHECK) ./api/... ./cmd/... ./internal/... ./pkg/...
+	cd build/image && GOFLAGS=-buildvcs=false go run $(GOVULNCHECK) ./...
 
 ##@ Change
 
