@@ -56,7 +56,7 @@ func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, server: apiservertest.New(t), woken: make(chan struct{}, 1)}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
-	options := target.Options{Reconciler: reconciler, Monitor: monitor}
+	options := target.Options{Reconciler: reconciler, Writers: 16, Monitor: monitor}
 	connection, err := target.Connect(t.Context(), c.server.Config(), options)
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func newCluster(t *testing.T) *cluster {
 	}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
 	connection, err := target.Connect(t.Context(), config, target.Options{
-		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
+		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Writers: 16, Monitor: monitor,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func (c *cluster) apply() {
 	c.t.Helper()
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
 	connection, err := target.Connect(c.t.Context(), c.Config(), target.Options{
-		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
+		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Writers: 16, Monitor: monitor,
 	})
 	if err != nil {
 		c.t.Fatal(err)

@@ -39,7 +39,7 @@ func newChain(t *testing.T, length int) *chain {
 	c := &chain{world: newWorld(t), server: apiservertest.New(t), length: length, value: "a", wakes: make(chan struct{}, 1)}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
 	connection, err := target.Connect(t.Context(), c.server.Config(), target.Options{
-		Reconciler: reconciler, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
+		Reconciler: reconciler, Writers: 16, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
 	})
 	if err != nil {
 		t.Fatal(err)
