@@ -34,7 +34,7 @@ var passing = []mutation{
 	},
 	{
 		"a pass that ends for an export drops its inventory", "reconcile/unreported.go",
-		"	if u.ends > 0 {\n		recorded.Entries", "	if false {\n		recorded.Entries",
+		"	ended := u.ended\n	if ended == nil {", "	var ended *endedPass\n	if ended == nil {",
 		"ends because a rendering asked for another value",
 	},
 	{

@@ -108,6 +108,10 @@ func Continue(kept, persisted, loaded *metav1alpha1.Status) (next *metav1alpha1.
 	if !equalAsStored(persisted, loaded) {
 		return nil, false
 	}
+	if equality.Semantic.DeepEqual(kept, persisted) {
+		// The stored times have no fractions of a second. With them, an equal status would be written once more.
+		return loaded.DeepCopy(), true
+	}
 	next = kept.DeepCopy()
 	next.Conditions = withAuthorConditions(kept.Conditions, loaded.Conditions)
 	if kept.ProgressingSince.Equal(persisted.ProgressingSince) {

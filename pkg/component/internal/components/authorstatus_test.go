@@ -6,6 +6,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -118,9 +119,15 @@ func TestAPassContinuesWithAStatusThatFitsTheStoredOne(t *testing.T) {
 			g.Expect(next.Conditions).To(Equal(want))
 		})
 	}
+	was := &metav1alpha1.Status{Conditions: []metav1.Condition{{Type: "Ready", LastTransitionTime: began}}}
+	is := &metav1alpha1.Status{Conditions: []metav1.Condition{{Type: "Ready", LastTransitionTime: stored}}}
+	next, fits := Continue(was.DeepCopy(), was, is)
+	if !fits || !equality.Semantic.DeepEqual(next, is) {
+		t.Errorf("a status that did not change would be written again: %v", next)
+	}
 	later := kept.DeepCopy()
 	later.ProgressingSince = new(metav1.NewTime(began.Add(time.Hour)))
-	next, fits := Continue(later, persisted, persisted)
+	next, fits = Continue(later, persisted, persisted)
 	if !fits || !next.ProgressingSince.Equal(later.ProgressingSince) {
 		t.Errorf("the start of a revision is lost: %v", next)
 	}

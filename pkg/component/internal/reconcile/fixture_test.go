@@ -91,11 +91,13 @@ type world struct {
 	declared Declared
 	inputs   input.Inputs
 	loaded   Loaded
-	set      rendering.Set
-	last     *rendering.Set
-	outcome  outcome.Outcome
-	phases   []status.Event
-	hooks    map[Point][]Hook
+	// recovered is the inventory that Load recovers, nil if the recorded one is not lost.
+	recovered []metav1alpha1.InventoryEntry
+	set       rendering.Set
+	last      *rendering.Set
+	outcome   outcome.Outcome
+	phases    []status.Event
+	hooks     map[Point][]Hook
 
 	// rendering is the argument of the last call of Render.
 	rendering rendering.Request
@@ -382,7 +384,11 @@ func (f fakeApplier) Delete(ctx context.Context, c *target.Client, r applier.Req
 
 type fakeInventory struct{ w *world }
 
-func (f fakeInventory) Load(context.Context, *Component, manifests.Owner, target.Target) (Loaded, error) {
+func (f fakeInventory) Load(_ context.Context, c *Component, _ manifests.Owner, _ target.Target) (Loaded, error) {
+	if f.w.recovered != nil {
+		f.w.loaded.Entries = f.w.recovered
+		enter(c, f.w.recovered)
+	}
 	return f.w.loaded, f.w.step("load")
 }
 
@@ -408,13 +414,18 @@ func (f fakeInventory) Record(
 	if err := f.w.step("record"); err != nil {
 		return err
 	}
+	enter(c, entries)
+	return nil
+}
+
+// enter enters an inventory into the status of a component.
+func enter(c *Component, entries []metav1alpha1.InventoryEntry) {
 	s := c.GetStatus()
 	s.Inventory = nil
 	for _, e := range entries {
 		s.Inventory = append(s.Inventory, e.String())
 	}
 	s.InventoryDigest = components.InventoryDigest(s.Inventory)
-	return nil
 }
 
 func (f fakeInventory) Phases(

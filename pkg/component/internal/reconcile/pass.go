@@ -44,7 +44,7 @@ type Pass struct {
 // written before step 8.
 //
 // If the outcome has Asked set, the caller must call Apply again at once, with the same Memory: the dependents export
-// values that the rendering asked for and did not get. This ends after at most maxEnds calls.
+// values that the rendering asked for and did not get. At most maxEnds successive calls return such an outcome.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
@@ -111,6 +111,7 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 		err = p.admit(ctx, c, set.Desired(), w.recorded.Entries)
 	}
 	if err != nil {
+		c.Memory.unreported.unrendered(err)
 		c.SetStatus(unrendered(c, w.inputs, err, p.Clock.Now()))
 		return p.repairOnly(ctx, c, w, err)
 	}
@@ -214,7 +215,7 @@ func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o out
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
 		!components.Damaged(c.Object, p.Finalizers) &&
-		len(c.Memory.unconfirmed.entries) == 0 && len(c.Memory.unreported.inventory) == 0
+		len(c.Memory.unconfirmed.entries) == 0 && len(c.Memory.unreported.inventory()) == 0
 }
 
 // pending converts the error passerror.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
@@ -277,8 +278,8 @@ func (p *Pass) tell(c *Component, events []status.Event) {
 func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 	recorded, err := p.Inventory.Load(ctx, c, w.owner, w.target)
 	p.tell(c, recorded.Events)
-	recorded = c.Memory.unreported.load(recorded)
 	if err == nil {
+		recorded = c.Memory.unreported.load(c, recorded)
 		err = reserve(ctx, len(recorded.Entries))
 	}
 	if err != nil {

@@ -32,6 +32,8 @@ type renewals struct {
 	counted string
 	count   int
 	last    time.Time
+	// values are those of the last counted renewal for exports.
+	values []metav1alpha1.AskedExport
 }
 
 // due returns the time at which the inputs may be rendered again. After a quiet time the count begins again.
@@ -46,15 +48,16 @@ func (r *renewals) due(trigger string, now time.Time) time.Time {
 	return r.last.Add(delay)
 }
 
-// add counts a renewal if a known value changed.
+// add counts a renewal if a known value changed. The same renewal is not counted again: after a rendering that failed,
+// the next one begins with the recorded values once more.
 func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time) {
 	values := map[string]string{}
 	for _, e := range known {
 		values[e.Name] = e.Value
 	}
 	for _, e := range renewed {
-		if former := values[e.Name]; former != "" && former != e.Value {
-			r.count, r.last = r.count+1, now
+		if former := values[e.Name]; former != "" && former != e.Value && !slices.Equal(renewed, r.values) {
+			r.count, r.last, r.values = r.count+1, now, renewed
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -25,9 +26,13 @@ func TestRenderingsThatChangeTheirOwnValuesAreDelayed(t *testing.T) {
 		0, 0, 0, 0, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second,
 		5 * time.Minute, 5 * time.Minute,
 	} {
-		r.add(exports("1"), exports("2"), now)
+		r.add(exports(strconv.Itoa(r.count+1)), exports(strconv.Itoa(r.count+2)), now)
 		if got := delay(); got != want {
 			t.Errorf("after %d renewals the delay is %s, want %s", r.count, got, want)
+		}
+		counted := r.count
+		if r.add(exports("1"), exports(strconv.Itoa(r.count+1)), now); r.count != counted {
+			t.Error("the renewal of a rendering that failed is counted again")
 		}
 	}
 	if r.due("other inputs", now); r.count != 0 {

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -246,10 +245,14 @@ func (r *Runner) endsWithoutReport(
 		r.again(ctx, c, loaded, o)
 		return 0, true
 	}
-	if o.Observing {
-		return r.observing(ctx, c, loaded)
+	if !o.Observing {
+		return 0, false
 	}
-	return 0, false
+	if after, ends = r.observing(ctx, c, loaded); ends {
+		// A pass before this one may have made changes. The wait can be long, and the operator can stop meanwhile.
+		r.tellChanges(ctx, c, o)
+	}
+	return after, ends
 }
 
 // again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with what
@@ -299,7 +302,7 @@ func (r *Runner) report(
 			c.Memory.unreported.adoptions = nil
 		}
 	}
-	before := cmp.Or(c.Memory.unreported.before, loaded)
+	before := c.Memory.unreported.before(loaded)
 	c.Memory.unreported.reported(f == nil && !o.Observing)
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(before, c.GetStatus(), o.Changes, v))
@@ -333,7 +336,7 @@ func (r *Runner) keepInventory(
 ) error {
 	entries := o.Inventory
 	if entries == nil || o.Observing {
-		entries = c.Memory.unreported.inventory
+		entries = c.Memory.unreported.inventory()
 	}
 	if entries == nil {
 		return nil
@@ -365,6 +368,7 @@ func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome,
 	}
 	if !passerror.Interrupted(err) {
 		r.Metrics.Pass(ctx, telemetry.ResultFailed, err)
+		c.Memory.unreported.unwritten()
 		r.tellChanges(ctx, c, o)
 	}
 	if by := apitext.Refuser(err); by != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -24,21 +25,14 @@ import (
 type unreported struct {
 	// uid is the UID of the component that all of this is about.
 	uid types.UID
-	// ends is the number of successive passes that ended for exports. While it is zero, the fields from before to
-	// unrecorded are nil or false.
+	// ends is the number of successive passes that ended for exports. A pass that is interrupted or waits does not end
+	// their row, and neither does another client that changes the persisted status.
 	ends int
-	// before is the persisted status that the first of these passes began with, and persisted is the one that the API
-	// server had at the end of the last one. status is the status that the last one had in memory. They are nil in a
-	// preview, whose passes work on the same component.
-	before, persisted, status *metav1alpha1.Status
-	// inventory is the inventory that the last pass had in memory, and recorded the persisted one. unrecorded is set if
-	// inventory must be persisted before the next write.
-	inventory  []metav1alpha1.InventoryEntry
-	recorded   plan.Inventory
-	unrecorded bool
+	// ended is the state of the last of these passes. It is nil if the next pass begins with the persisted state.
+	ended *endedPass
 	// asked are the exports that the last rendering asked for, with the values that they had then. They are a copy, because
 	// the watches of objects of a set that is not in memory any more may have ended. They are kept until a pass succeeds,
-	// because only a status with the values of a rendering records them.
+	// because only a status with the values of a rendering records them, or until a rendering with them fails.
 	asked []metav1alpha1.AskedExport
 	// changes are the writes that no event and no log line has told.
 	changes []result.Change
@@ -47,37 +41,73 @@ type unreported struct {
 	adoptions []result.Change
 }
 
+// endedPass is the state in memory of a pass that ended for exports.
+type endedPass struct {
+	// before is the persisted status that the first of several such passes began with, and persisted is the one that the
+	// API server had at the end of the last one. status is the status that the last one had in memory. They are nil in a
+	// preview, whose passes work on the same component. Equal lines of inventories are shared.
+	before, persisted, status *metav1alpha1.Status
+	// inventory is the inventory that the pass had in memory, and recorded the persisted one. unrecorded is set if
+	// inventory must be persisted before the next write.
+	inventory  []metav1alpha1.InventoryEntry
+	recorded   plan.Inventory
+	unrecorded bool
+}
+
 // resume continues with what the last passes over a component kept. It replaces the loaded status of the component, or
 // drops what does not fit this status.
 func (u *unreported) resume(c *Component) {
 	if uid := c.GetUID(); u.uid != uid {
 		*u = unreported{uid: uid}
 	}
-	if u.ends == 0 {
+	if u.ended == nil {
 		return
 	}
-	next, ok := components.Continue(u.status, u.persisted, c.GetStatus())
+	next, ok := components.Continue(u.ended.status, u.ended.persisted, c.GetStatus())
 	if !ok {
-		*u = unreported{uid: u.uid, changes: u.changes, adoptions: u.adoptions}
+		u.ended, u.asked = nil, nil
 		return
 	}
 	c.SetStatus(*next)
 }
 
 // load returns the inventory with which a pass works, which is newer than the loaded one after a pass that ended for
-// exports.
-func (u *unreported) load(recorded Loaded) Loaded {
-	if u.ends > 0 {
-		recorded.Entries, recorded.Persisted, recorded.Unrecorded = u.inventory, u.recorded, u.unrecorded
+// exports. If the persisted inventory was lost meanwhile, c has the recovered one, and the kept one must be persisted
+// before the next write.
+func (u *unreported) load(c *Component, recorded Loaded) Loaded {
+	ended := u.ended
+	if ended == nil {
+		return recorded
 	}
+	if ended.persisted != nil && !components.RefOf(c.GetStatus()).Equal(components.RefOf(ended.persisted)) {
+		ended.recorded, ended.unrecorded = plan.NewInventory(recorded.Entries), true
+	}
+	recorded.Entries, recorded.Persisted, recorded.Unrecorded = ended.inventory, ended.recorded, ended.unrecorded
 	return recorded
+}
+
+// inventory returns the kept inventory, nil if there is none.
+func (u *unreported) inventory() []metav1alpha1.InventoryEntry {
+	if u.ended == nil {
+		return nil
+	}
+	return u.ended.inventory
+}
+
+// before returns the persisted status that the first of the passes without a report began with. loaded is the one that
+// this pass began with.
+func (u *unreported) before(loaded *metav1alpha1.Status) *metav1alpha1.Status {
+	if u.ended == nil {
+		return loaded
+	}
+	return u.ended.before
 }
 
 // record replaces the kept inventory with a newer one that was persisted, because a pass that fails after that reports the
 // kept one.
 func (u *unreported) record(persisted []metav1alpha1.InventoryEntry) {
-	if u.ends > 0 {
-		u.inventory, u.recorded, u.unrecorded = persisted, plan.NewInventory(persisted), false
+	if u.ended != nil {
+		u.ended.inventory, u.ended.recorded, u.ended.unrecorded = persisted, plan.NewInventory(persisted), false
 	}
 }
 
@@ -89,19 +119,38 @@ func (u *unreported) knownExports(c *Component, w work) (known []metav1alpha1.As
 	return lookup.RecordedExports(c.GetStatus()), c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0
 }
 
+// unrendered is called when the rendering fails. If it cannot succeed with the kept values, they are dropped: no plan
+// compares them any more, so the component would not get newer ones. The next rendering gets the recorded values.
+func (u *unreported) unrendered(err error) {
+	if passerror.Of(err).Terminal {
+		u.asked = nil
+	}
+}
+
 // keepExports keeps the inventory and the values of a pass that ends for exports.
 func (u *unreported) keepExports(o outcome.Outcome) {
 	u.ends++
-	u.inventory, u.recorded, u.unrecorded, u.asked = o.Inventory, o.Recorded, o.Unrecorded, o.Asked
+	if u.ended == nil {
+		u.ended = &endedPass{}
+	}
+	u.ended.inventory, u.ended.recorded, u.ended.unrecorded = o.Inventory, o.Recorded, o.Unrecorded
+	u.asked = o.Asked
 }
 
 // keepStatus keeps the status and the changes of a pass that ends for exports. loaded is the status that the pass began
 // with, and persisted the one that the API server has now. o has the changes of all passes since the last report.
 func (u *unreported) keepStatus(c *Component, loaded, persisted *metav1alpha1.Status, o outcome.Outcome) {
-	if u.before == nil {
-		u.before = loaded
+	ended := u.ended
+	if ended.before == nil {
+		ended.before = loaded
 	}
-	u.persisted, u.status, u.changes = persisted, c.GetStatus().DeepCopy(), o.Changes
+	ended.persisted, ended.status, u.changes = persisted, c.GetStatus().DeepCopy(), o.Changes
+	// Nobody changes these statuses, so they can have the same lines.
+	for _, s := range []*metav1alpha1.Status{ended.before, ended.status} {
+		if slices.Equal(s.Inventory, persisted.Inventory) {
+			s.Inventory = persisted.Inventory
+		}
+	}
 }
 
 // addTo returns an outcome with the changes that were not told yet.
@@ -119,6 +168,9 @@ func (u *unreported) told(changes []result.Change) {
 		}
 	}
 }
+
+// unwritten is called when the status of a pass cannot be written, which is tried again later.
+func (u *unreported) unwritten() { u.ends = 0 }
 
 // reported is called when the API server has the status of a pass. A pass that failed, or waits for a watch, has not
 // recorded the values of exports.

@@ -58,7 +58,7 @@ func newEnding(t *testing.T) *world {
 	w := newWorld(t, withRecord)
 	w.loaded.Entries, w.inputs.Digest = []metav1alpha1.InventoryEntry{settings}, "changed"
 	w.hook(PostRead, PreReconcile, PostReconcile, PostPass)
-	w.ends("", "1")
+	w.ends("1")
 	w.outcome.Inventory = []metav1alpha1.InventoryEntry{updated}
 	w.outcome.Recorded = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
 	w.outcome.Unrecorded = true
@@ -66,15 +66,15 @@ func newEnding(t *testing.T) *world {
 	return w
 }
 
-// ends lets passes end whose rendering gets a value while the export has another one.
-func (w *world) ends(rendered, current string) {
-	w.set = setWith(rendered)
+// ends lets passes end whose rendering gets no value while the export has one.
+func (w *world) ends(current string) {
+	w.set = setWith("")
 	w.outcome = outcome.Outcome{Outcome: result.Outcome{Inventory: w.loaded.Entries}, Asked: valueIs(current)}
 }
 
 // endsForAnother lets the next pass end because the rendering asked for another export, which has a value.
 func (w *world) endsForAnother(i int) {
-	w.ends("", "1")
+	w.ends("1")
 	name := fmt.Sprint("v", i)
 	w.set.Lookups.Exports[0].Name, w.outcome.Asked[0].Name = name, name
 }
@@ -201,7 +201,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				w.Memories.Forget(web)
 				w.loaded.Entries = w.outcome.Inventory
 				w.inApply = func(context.Context, applier.Request) error { return nil }
-				w.ends("", "1")
+				w.ends("1")
 				w.reconcile()
 				if got := w.rendering.Exports; !slices.Equal(got, valueIs("")) {
 					w.t.Errorf("a new process renders with the values %v, want those of the status", got)
@@ -355,16 +355,21 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 		},
 		{
-			name:    "the next pass waits for a watch: all is kept, and nothing starts a pass but the watch",
+			name:    "the next pass waits for a watch: the changes are told at once, and nothing starts a pass but the watch",
 			between: func(w *world) { w.fails["target"] = passerror.ErrObserving },
 			check: func(w *world) {
-				if w.kept().ends != 1 || len(w.kept().changes) != 1 || len(w.woken) != 1 || len(w.events) != 0 {
-					w.t.Errorf("kept %+v, woken %v, events %v", w.kept(), w.woken, w.events)
+				w.expectTold("apply 1")
+				if w.kept().ends != 1 || w.kept().ended == nil || len(w.woken) != 1 {
+					w.t.Errorf("kept %+v, woken %v", w.kept(), w.woken)
 				}
+				w.reconcile()
+				w.expectTold("apply 1")
 				delete(w.fails, "target")
 				w.succeeds()
 				w.reconcile()
-				w.expectTold("apply 1", "create 1")
+				if strings.Count(w.notes(), "apply ") != 1 || strings.Count(w.notes(), "create ") != 1 || w.request.Revision != 2 {
+					w.t.Errorf("the events are %v, the request has revision %d", w.events, w.request.Revision)
+				}
 			},
 		},
 		{
@@ -390,8 +395,57 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if w.ready().Reason != metav1alpha1.ReasonInvalidManifests || w.recordedNames() != "settings 2.0" {
 					w.t.Errorf("recorded %s, ready is %+v", w.recordedNames(), w.ready())
 				}
-				if s := w.stored().Status; s.Revision != 2 || w.kept().ends != 0 || w.kept().asked == nil {
+				if s := w.stored().Status; s.Revision != 2 || w.kept().ends != 0 || w.kept().ended != nil {
 					w.t.Errorf("revision %d, kept %+v", s.Revision, w.kept())
+				}
+			},
+		},
+		{
+			name: "the rendering with the value is invalid: the next one finds a newer value",
+			between: func(w *world) {
+				w.fails["render"] = &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "no", Terminal: true}
+				w.reconcile()
+				delete(w.fails, "render")
+				w.ends("2")
+			},
+			check: func(w *world) {
+				if got := w.rendering.Exports; !slices.Equal(got, valueIs("")) {
+					w.t.Errorf("the rendering gets the values %v, want those of the status", got)
+				}
+				w.succeeds()
+				w.reconcile()
+				if got := w.rendering.Exports; !slices.Equal(got, valueIs("2")) {
+					w.t.Errorf("the rendering gets the values %v, want the newer ones", got)
+				}
+			},
+		},
+		{
+			name: "the rendering with the value fails, and is tried again with it",
+			between: func(w *world) {
+				w.fails["render"] = &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "not now"}
+				w.reconcile()
+				delete(w.fails, "render")
+				w.succeeds()
+			},
+			check: func(w *world) {
+				if got := w.rendering.Exports; !slices.Equal(got, valueIs("1")) || w.ready().Status != "True" {
+					w.t.Errorf("the rendering gets the values %v, ready is %+v", got, w.ready())
+				}
+			},
+		},
+		{
+			name: "the record is lost: what is kept is recorded before the next write",
+			first: func(w *world) {
+				w.outcome.Recorded, w.outcome.Unrecorded = plan.NewInventory(w.outcome.Inventory), false
+			},
+			between: func(w *world) {
+				w.recovered = []metav1alpha1.InventoryEntry{created}
+				w.succeeds()
+			},
+			check: func(w *world) {
+				r := w.request
+				if names(r.Inventory) != "settings 2.0" || !r.Unrecorded || len(r.Recorded) != 1 || r.Recorded[rendered.Key].Name != "" {
+					w.t.Errorf("the request has %s, unrecorded %t, persisted %v", names(r.Inventory), r.Unrecorded, r.Recorded)
 				}
 			},
 		},
@@ -633,6 +687,51 @@ func TestAPassIsRepeatedOnTheSameComponent(t *testing.T) {
 		}
 		if r := w.request; r.Revision != 2 || names(r.Inventory) != "settings 1.0" {
 			t.Errorf("pass %d: revision %d, %s", i, r.Revision, names(r.Inventory))
+		}
+	}
+}
+
+// Without this, a component that another client changes all the time would make pass after pass at once.
+func TestAnotherClientDoesNotResetTheBoundOfPassesThatEndForExports(t *testing.T) {
+	w := newEnding(t)
+	for i := range maxEnds {
+		w.endsForAnother(i)
+		w.reconcile()
+		w.change(func(p *part) { p.Status.Revision += 5 })
+	}
+	w.endsForAnother(maxEnds)
+	if w.reconcile(); !w.request.HoldExports || w.kept().ended == nil {
+		t.Errorf("after %d passes the rendering is not applied as it is; kept %+v", maxEnds, w.kept())
+	}
+}
+
+// Passes with an unwritten status between them are not successive.
+func TestAPassWithAnUnwrittenStatusResetsTheBoundOfPassesThatEndForExports(t *testing.T) {
+	w := newEnding(t)
+	for i := range maxEnds {
+		w.endsForAnother(i)
+		w.reconcile()
+		w.succeeds()
+		w.fails["write the status"] = errOh
+		if _, err := w.Reconcile(t.Context(), web); err == nil || w.request.HoldExports {
+			t.Fatalf("pass %d: the error is %v, holds the exports: %t", i, err, w.request.HoldExports)
+		}
+		delete(w.fails, "write the status")
+	}
+	w.endsForAnother(maxEnds)
+	if w.reconcile(); w.request.HoldExports || w.kept().ends != 1 {
+		t.Errorf("the rendering is held after single passes that ended: kept %+v", w.kept())
+	}
+}
+
+// A large component that waits for a watch would otherwise have its inventory in memory several times.
+func TestKeptStatusesShareTheirLines(t *testing.T) {
+	w := newEnding(t)
+	w.reconcile()
+	ended := w.kept().ended
+	for _, s := range []*metav1alpha1.Status{ended.before, ended.persisted, ended.status} {
+		if len(s.Inventory) != 1 || &s.Inventory[0] != &ended.persisted.Inventory[0] {
+			t.Errorf("the lines %v are a copy", s.Inventory)
 		}
 	}
 }

@@ -146,6 +146,16 @@ func TestAPassThatContinuesAnotherIsNeitherDelayedNorAnEvent(t *testing.T) {
 	}
 }
 
+func TestAPassThatContinuesAnotherEndsAWaitForAWatch(t *testing.T) {
+	var s State
+	s.Observe(nil, time.Minute, start)
+	s.Again()
+	now := start.Add(time.Hour)
+	if after, inTime := s.Observe(nil, time.Minute, now); !inTime || after != time.Minute {
+		t.Errorf("the next wait ends after %s, in time: %t", after, inTime)
+	}
+}
+
 func TestRateLimit(t *testing.T) {
 	var s State
 	const minimum = 10 * time.Second
