@@ -1,7 +1,7 @@
 package values
 
 import (
-	"context" //nolint:depguard // The library asks for one, and waits for nothing.
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
