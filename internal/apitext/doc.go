@@ -5,6 +5,4 @@
 // them. All code that decides by an English message is in this package. Each function first checks the structured part
 // of the response, and then the text of the message in the supported versions of Kubernetes. The functions match only
 // messages of Kubernetes, with an exception: DryRunUnsupported also matches the message of Fairlead's dry-run guard.
-//
-// The package imports only apimachinery.
 package apitext

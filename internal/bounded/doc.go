@@ -5,6 +5,5 @@
 // YAML, JSON and TOML check a text before it is decoded; Value measures data after it was decoded; Pattern checks a
 // regular expression before it is compiled. PrivateKey and Certificates check keys before they are used, because the
 // time for an RSA key grows faster than the square of its length. The checks never accept a text that exceeds a limit.
-// A text that is not valid may be accepted; its decoder reports the mistake. The package imports nothing of this
-// module.
+// A text that is not valid may be accepted; its decoder reports the mistake.
 package bounded

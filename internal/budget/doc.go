@@ -9,6 +9,4 @@
 // The namespaces of the waiting components take turns. The component at the head of the line gets the next memory that
 // becomes free, so that a large request is not overtaken for ever. Each Lease has an allowance that the line does not
 // know: usual components never stand in line, and never behind a component that does.
-//
-// Every package that decodes texts of tenants may import this package. It imports no other package of this repository.
 package budget

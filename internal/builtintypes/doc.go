@@ -3,6 +3,4 @@
 //
 // A fact about a built-in type that decides how manifests are handled has a row here. Rules of the API server for
 // requests, such as fields that exclude each other, are in pkg/component/internal/serverrules.
-//
-// The package is pure and imports no other package of this module.
 package builtintypes

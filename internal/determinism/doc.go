@@ -5,6 +5,5 @@
 // generated password, for example, does not change. If it cannot restore all of these values, it restores none of them.
 //
 // The rule: a difference names objects and fields, and never a value. Differences are shown in conditions and events,
-// and an object may be a Secret. The package is pure. It imports pkg/manifests, and no other package of this
-// repository.
+// and an object may be a Secret. The package is pure.
 package determinism

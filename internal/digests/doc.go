@@ -5,5 +5,5 @@
 // can be told apart. Digests are stored in annotations and inventories: equal input must have an equal digest in all
 // versions.
 //
-// The package is pure and imports no other package of this module.
+// The package is pure.
 package digests

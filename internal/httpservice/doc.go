@@ -3,6 +3,5 @@
 // may have had an effect and whether it may succeed later.
 //
 // A call is one POST. Redirects are not followed and the proxy of the environment is not used, so credentials reach
-// only the host in the URL. Errors contain neither credentials nor the body of an answer. The package imports only
-// bounded.
+// only the host in the URL. Errors contain neither credentials nor the body of an answer.
 package httpservice

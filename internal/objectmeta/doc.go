@@ -3,6 +3,4 @@
 //
 // A manifest that passes Check can be read with the accessors of unstructured.Unstructured, which drop all labels or
 // annotations if one of them is no string. Errors say what is wrong and what to write instead.
-//
-// The package is pure and imports no other package of this module.
 package objectmeta

@@ -4,5 +4,5 @@
 // Everything here is a suspicion, because an API server may be older or newer than these rules and schemas. The caller
 // asks the API server by a dry run, unless a fault is certain. What the package does not know is accepted.
 //
-// The package is pure. It imports api/meta, pkg/manifests and its own folders, and no other package of this repository.
+// The package is pure.
 package validate

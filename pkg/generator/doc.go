@@ -5,5 +5,5 @@
 // Versioner and Prover. The sub-packages helm, kustomize, gotemplate and function hold one engine each; transform and
 // cel hold transformers, generatortest the tests for generators.
 //
-// The package imports pkg/manifests and no engine, so that a program only has the dependencies of the engines it uses.
+// The package knows no engine, so that a program only has the dependencies of the engines it uses.
 package generator

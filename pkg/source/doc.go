@@ -3,6 +3,4 @@
 //
 // Pack writes a folder to an archive, Unpack reads an untrusted archive, Read and FromFiles read files, and Digest
 // identifies the content. Each of these functions has limits, so that no source can exhaust the memory of an operator.
-//
-// The package imports no other package of this repository.
 package source

@@ -1,7 +1,5 @@
 // Package v1alpha1 has the types that operator authors embed in their own custom resource types: the status that a
 // reconciler maintains, the policies of dependents, references to inputs, and the compact form of the inventory.
 //
-// The package imports apimachinery only, so that clients of these types stay light.
-//
 // +kubebuilder:object:generate=true
 package v1alpha1

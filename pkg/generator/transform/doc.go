@@ -3,5 +3,5 @@
 // and sets the namespace; cel.NewFilter removes objects.
 //
 // All of these transformers except DependsOn have a version. Therefore a chain renders again when their configuration
-// changes, and not with every new build of the program. The package imports pkg/generator and pkg/manifests only.
+// changes, and not with every new build of the program.
 package transform

@@ -4,6 +4,5 @@
 // size of the JSON. Unpack returns copies, which the caller may change. Decompressed blocks stay in memory until the
 // next garbage collection, so that a block is not decompressed again for each of its manifests.
 //
-// The rule: Unpack returns a manifest that is equal to the packed one. The package imports no other package of this
-// repository.
+// The rule: Unpack returns a manifest that is equal to the packed one.
 package packed

@@ -1,3 +1,3 @@
-// Package fetch fetches sources from outside the cluster: archives by HTTP, each identified by its digest. It imports
-// pkg/source and the API types of components; only an archive with the specified digest is returned.
+// Package fetch fetches sources from outside the cluster: archives by HTTP, each identified by its digest. Only an
+// archive with the specified digest is returned.
 package fetch

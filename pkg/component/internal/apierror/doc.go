@@ -2,6 +2,5 @@
 //
 // Classify returns a failure in the terms of the plan, with a message for users. The package looks at errors only: it
 // sends no request, and knows neither the object that a request was about nor the identity that sent it. Package
-// execute adds what a failure means for the written object. Package passerror asks whether a failure is temporary. The
-// package imports plan's data types and apitext, so that packages without a client can import it.
+// execute adds what a failure means for the written object. Package passerror asks whether a failure is temporary.
 package apierror

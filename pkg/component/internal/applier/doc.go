@@ -6,6 +6,5 @@
 // deleted is not created; see the type createGuard. The loop does not wait: a pass ends with a list of the objects that
 // it waits for, and a watch event or a deadline starts the next pass.
 //
-// The package imports target, protect, observe, execute, plan, outcome and telemetry, and no package above them. The
-// package leaves all decisions to package plan.
+// The package leaves all decisions to package plan.
 package applier

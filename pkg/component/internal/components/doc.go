@@ -6,6 +6,5 @@
 // has changed. Owners computes owner ids from the cluster id.
 //
 // The package is not generic: a component is an Object. It stores one small Memory per component, in a map that the
-// caller owns. It may import api/meta, pkg/manifests and the packages passerror and inspect. It must not import
-// packages that render, record or apply dependents.
+// caller owns.
 package components

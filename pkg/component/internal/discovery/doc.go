@@ -17,7 +17,4 @@
 //   - Types are the schemas of kinds, compiled from the OpenAPI documents of their groups and versions. They are asked
 //     for only before a write of a revision that is not applied yet, and dropped when nobody uses them. A schema may be
 //     outdated, so nothing is refused because of a schema alone; see ForgetType.
-//
-// The package imports pkg/manifests and pkg/generator, for their types, and internal/budget. It imports no other
-// package of this repository. No other package below pkg/component imports the discovery client of client-go.
 package discovery

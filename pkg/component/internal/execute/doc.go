@@ -7,6 +7,5 @@
 //
 // The package makes no decisions. After a conflict, it reads and returns the object, and the next plan decides.
 // Preconditions of an action are sent with its request, or checked against a read whose resource version the request
-// carries. The package imports plan's data types, inspect and rights. The package may not import observe, the
-// generators, or a package above it.
+// carries.
 package execute

@@ -13,5 +13,5 @@
 // with that number, the other Secret gets the state, and the previous Secret loses the previous state. So a crash in
 // between never loses the state, and the first write fences other processes.
 //
-// Rule: this package decides nothing about externals. It may import packages records and passerror, and pkg/manifests.
+// Rule: this package decides nothing about externals.
 package externalstate

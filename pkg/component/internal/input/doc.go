@@ -5,6 +5,5 @@
 // source is part of the inputs. The source itself is fetched when something is rendered, in a goroutine of its own, so
 // that it occupies no worker of the controller. The end of the fetch starts a pass over the component.
 //
-// All requests use the identity of the component. The package imports target, observe, passerror and the types of
-// pkg/generator. It must not import packages that use it, such as rendering and reconcile.
+// All requests use the identity of the component.
 package input

@@ -10,6 +10,5 @@
 // compares them with the values of the live objects.
 //
 // Changes of the component's own dependents are ignored by look-ups. Otherwise a chart that looks up a Secret, and
-// generates it if it does not exist, would be rendered again after it created the Secret. The package imports target,
-// discovery, observe and passerror. It must not import packages that use it, such as rendering and reconcile.
+// generates it if it does not exist, would be rendered again after it created the Secret.
 package lookup

@@ -5,6 +5,5 @@
 // repairs of one reconciler. A ComponentSet has the last state of each component. The series of components are created
 // at each scrape, so that a deleted component has no series. docs/monitoring.md explains all series.
 //
-// The rule: no decision depends on a metric. The package imports the Prometheus client and the registry of
-// controller-runtime, and no other package of the engine.
+// The rule: no decision depends on a metric.
 package metrics

@@ -8,6 +8,4 @@
 //
 // The package enforces two rules. It never polls, and it stores facts instead of whole objects, except for the types in
 // Options.WithBodies. The state of an object is Unknown until the list of its type has succeeded and the watch is open.
-// The package imports the data types of plan, and inspect and rights. It may not import execute, the generators, or a
-// package above it.
 package observe

@@ -8,7 +8,7 @@
 // deleteRules for a recorded object that is to be removed (removal). The files apply.go and delete.go put the decisions
 // in the order of waves and stages.
 //
-// The package imports manifests, ready, serverrules and api/meta. The package enforces three rules. An object whose
-// state is Unknown is neither created nor deleted. Each write of an existing object has preconditions. An entry is
-// dropped from the inventory only after its object is confirmed to be gone, or to belong to somebody else.
+// The package enforces three rules. An object whose state is Unknown is neither created nor deleted. Each write of an
+// existing object has preconditions. An entry is dropped from the inventory only after its object is confirmed to be
+// gone, or to belong to somebody else.
 package plan

@@ -5,7 +5,4 @@
 // writes into dry runs. Package plan makes the plans, as in a real pass. If a plan waits for an object, the simulation
 // adds the wait to the Forecast, and then assumes that the wait is over. So the Forecast has all writes until nothing
 // is left to do.
-//
-// The package imports package reconcile and the packages that reconcile imports. Only the public package component
-// imports this package.
 package preview

@@ -7,5 +7,5 @@
 // blocks the deletion. All reads use the identity of the watches, not the identity of the component, because they must
 // not depend on the rights of the component.
 //
-// The package imports target, discovery, execute, inspect and plan. The package leaves all decisions to package plan.
+// The package leaves all decisions to package plan.
 package protect

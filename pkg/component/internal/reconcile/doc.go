@@ -6,7 +6,6 @@
 // deletes the dependents in the recorded inventory, without rendering. Each step is a call of another internal package,
 // and takes the results of the steps before it. A pass never waits: a watch event or a deadline starts the next pass.
 //
-// A preview runs the same Pass on ports that only make dry runs. Only package preview and the public package component
-// may import this package. The package has no type parameters: it gets the fields of a component's spec as values, and
-// the hooks of an operator's author as functions.
+// A preview runs the same Pass on ports that only make dry runs. The package has no type parameters: it gets the fields
+// of a component's spec as values, and the hooks of an operator's author as functions.
 package reconcile

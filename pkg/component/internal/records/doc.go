@@ -11,6 +11,5 @@
 // them. This package has their names, labels and annotations, deletes them and collects them.
 //
 // Rule: only this package writes and deletes the Secrets of the other kinds. It reads no component and writes no
-// status; its callers decide which record is current. It may import packages passerror, observe, rights and
-// pkg/manifests.
+// status; its callers decide which record is current.
 package records

@@ -6,6 +6,4 @@
 // A request that was denied, for example because a right is missing, is retried after a delay that is equal to the time
 // since the first denial. In all other cases the component waits for events, and a pass is made at least at the retry
 // interval or the resync interval. The rate limit delays a pass in all three cases.
-//
-// The package imports outcome, passerror, plan and the API types, and no client.
 package schedule

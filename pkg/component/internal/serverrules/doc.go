@@ -2,5 +2,5 @@
 // that exclude each other, fields that it keeps as copies of others, and defaults that it derives from others once.
 // Tables decide. The message of an API server never does.
 //
-// The package is pure. Of this module it imports internal/jsontype only.
+// The package is pure.
 package serverrules

@@ -4,6 +4,4 @@
 // writes conditions, counts and the history. The package also returns the event and the log line of a pass. The
 // conditions Ready, Reconciling and Stalled follow kstatus: Reconciling and Stalled are present only while they are
 // true.
-//
-// The package imports outcome, passerror, plan and the API types, and no client.
 package status

@@ -91,8 +91,8 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	return next
 }
 
-// withCurrentNames returns a copy of a status with the current names of conditions and reasons that an earlier version of
-// the reconciler may have written. Such a condition keeps the time of its last transition.
+// withCurrentNames returns a copy of a status with the current names of conditions and reasons that an earlier version
+// of the reconciler may have written. Such a condition keeps the time of its last transition.
 func withCurrentNames(before metav1alpha1.Status) metav1alpha1.Status {
 	next := before
 	next.Conditions, next.Waiting = slices.Clone(before.Conditions), slices.Clone(before.Waiting)

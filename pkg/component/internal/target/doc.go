@@ -9,6 +9,4 @@
 //
 // Dependents, references and look-ups are read and written with the identity of the component. Reads that protect
 // foreign objects use the identity of the watches, because they must not depend on the rights of the component.
-//
-// It imports packages observe, execute, discovery, transport and passerror, and no package above them.
 package target

@@ -4,5 +4,5 @@
 // the result of each pass, the states of the components, and the time from new inputs to ready. The series of single
 // components are created from the current states at each scrape, so that a deleted component has no series.
 //
-// It imports packages metrics, tracing, plan, outcome, passerror and status. No decision depends on it.
+// No decision depends on it.
 package telemetry

@@ -5,6 +5,5 @@
 // outcome. The zero Tracer, which is used without a provider, starts no spans and allocates nothing, so callers need
 // not check for a provider.
 //
-// The rule: no span contains values of manifests, so no span contains data of Secrets. The package imports the
-// OpenTelemetry API and plan's data types, and no other package of the engine.
+// The rule: no span contains values of manifests, so no span contains data of Secrets.
 package tracing

@@ -6,7 +6,7 @@
 //   - the dry-run guard refuses a dry run of an apply that the server of the type might execute as a write;
 //   - dry-run only turns creates and updates into dry runs, and refuses all other writes.
 //
-// All clients of a connection use its transports, so that no code can bypass them. Of this
-// repository the package imports internal/budget only. It decides from the HTTP request, from the memory that is free,
-// and from the APIService and the OpenAPI document of the group and version in the path of the request.
+// All clients of a connection use its transports, so that no code can bypass them. The package decides from the HTTP
+// request, from the memory that is free, and from the APIService and the OpenAPI document of the group and version in
+// the path of the request.
 package transport
