@@ -88,12 +88,12 @@ var observing = []mutation{
 	},
 	{
 		"an observation that is due earlier than planned is not made earlier", "externals/polls.go",
-		`	case due.Before(next.due):`, `	case false:`,
+		`scheduled && !due.Before(next.due)`, `scheduled`,
 		"a request for a pass and a call of Trigger observe an external at once",
 	},
 	{
 		"externals are observed once an hour", "externals/polls.go",
-		`return found, p.queue[0].due.Sub(now)`, `return found, time.Hour`,
+		`p.queue.AddAfter(it, due.Sub(p.process.now()))`, `p.queue.AddAfter(it, time.Hour)`,
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 	{

@@ -1,160 +1,115 @@
 package externals
 
 import (
-	"container/heap"
 	"context"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
+
+	"k8s.io/client-go/util/workqueue"
 )
 
-// polls are the items that are observed again, by the time of their next observation.
+// polls are the next observations of items.
 type polls struct {
 	process *process
 	// observe begins an observation. It is called without the lock.
 	observe func(*item)
+	// queue returns each item with a next observation at its time. It may also return an item earlier, or one that was
+	// removed.
+	queue workqueue.TypedDelayingInterface[*item]
 
-	mu    sync.Mutex
-	queue pollQueue
-	of    map[*item]*poll
-	// changed is signalled when an earlier poll was added.
-	changed chan struct{}
+	mu   sync.Mutex
+	next map[*item]poll
 }
 
-// poll is the next observation of an item, by an account. Its index is the place in the queue.
+// poll is the next observation of an item, by an account.
 type poll struct {
 	item    *item
 	account *account
 	due     time.Time
-	index   int
 }
 
 func newPolls(p *process, observe func(*item)) *polls {
-	return &polls{process: p, observe: observe, of: map[*item]*poll{}, changed: make(chan struct{}, 1)}
+	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[*item]{Clock: p.clock})
+	return &polls{process: p, observe: observe, queue: queue, next: map[*item]poll{}}
 }
 
 // schedule sets the time of the next observation of an item by an account, unless an earlier time is set already.
 func (p *polls) schedule(it *item, a *account, due time.Time) {
 	p.mu.Lock()
-	next := p.of[it]
-	switch {
-	case next == nil:
-		next = &poll{item: it, account: a, due: due}
-		p.of[it] = next
-		heap.Push(&p.queue, next)
-	case due.Before(next.due):
-		next.due = due
-		heap.Fix(&p.queue, next.index)
+	defer p.mu.Unlock()
+	if next, scheduled := p.next[it]; scheduled && !due.Before(next.due) {
+		due = next.due
+	} else {
+		p.queue.AddAfter(it, due.Sub(p.process.now()))
 	}
-	next.account = a
-	first := p.queue[0] == next
-	p.mu.Unlock()
-	if first {
-		select {
-		case p.changed <- struct{}{}:
-		default:
-		}
-	}
+	p.next[it] = poll{it, a, due}
 }
 
 // isScheduled reports whether the next observation of an item is scheduled.
 func (p *polls) isScheduled(it *item) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.of[it] != nil
+	_, scheduled := p.next[it]
+	return scheduled
 }
 
 // remove ends the observations of an item.
 func (p *polls) remove(it *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if next := p.of[it]; next != nil {
-		heap.Remove(&p.queue, next.index)
-		delete(p.of, it)
-	}
+	delete(p.next, it)
 }
 
 // run begins the observations that are due, until ctx ends.
 func (p *polls) run(ctx context.Context) {
+	defer context.AfterFunc(ctx, p.queue.ShutDown)()
 	for {
-		due, wait := p.due()
-		for _, it := range due {
-			p.observe(it)
-		}
-		if len(due) > 0 {
-			continue // Meanwhile others may have become due.
-		}
-		timer := p.process.clock.NewTimer(wait)
-		select {
-		case <-timer.C():
-		case <-p.changed:
-		case <-ctx.Done():
-			timer.Stop()
+		it, ends := p.queue.Get()
+		if ends {
 			return
 		}
-		timer.Stop()
+		p.queue.Done(it)
+		if p.takeDue(it) {
+			p.observe(it)
+		}
 	}
 }
 
-// due removes and returns the items whose observation is due, and the time until the next one is.
-func (p *polls) due() (found []*item, wait time.Duration) {
+// takeDue removes the next observation of an item if it is due, and reports whether it was.
+func (p *polls) takeDue(it *item) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.process.now()
-	for len(p.queue) > 0 && !p.queue[0].due.After(now) {
-		next, _ := heap.Pop(&p.queue).(*poll)
-		delete(p.of, next.item)
-		found = append(found, next.item)
+	next, scheduled := p.next[it]
+	if !scheduled {
+		return false
 	}
-	if len(p.queue) == 0 {
-		return found, time.Hour
+	if early := next.due.Sub(p.process.now()); early > 0 {
+		p.queue.AddAfter(it, early)
+		return false
 	}
-	return found, p.queue[0].due.Sub(now)
+	delete(p.next, it)
+	return true
 }
 
-// take removes and returns the observations by an account that are due before a time. A list makes them together.
+// take removes and returns the observations by an account that are due before a time, by their times. A list makes them
+// together.
 func (p *polls) take(a *account, before time.Time) []poll {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var found []poll
-	for _, next := range p.queue {
+	for it, next := range p.next {
 		if next.account == a && next.due.Before(before) {
-			found = append(found, *next)
+			found = append(found, next)
+			delete(p.next, it)
 		}
 	}
-	for _, taken := range found {
-		heap.Remove(&p.queue, p.of[taken.item].index)
-		delete(p.of, taken.item)
-	}
+	slices.SortFunc(found, func(a, b poll) int { return a.due.Compare(b.due) })
 	return found
 }
 
 // spread returns an interval with a random part of a tenth, so that the polls of many externals do not coincide.
 func spread(interval time.Duration) time.Duration {
 	return interval - interval/20 + rand.N(interval/10+1)
-}
-
-// pollQueue implements heap.Interface.
-type pollQueue []*poll
-
-func (q pollQueue) Len() int           { return len(q) }
-func (q pollQueue) Less(i, j int) bool { return q[i].due.Before(q[j].due) }
-
-func (q pollQueue) Swap(i, j int) {
-	q[i], q[j] = q[j], q[i]
-	q[i].index, q[j].index = i, j
-}
-
-// Push implements heap.Interface.
-func (q *pollQueue) Push(x any) {
-	next, _ := x.(*poll)
-	next.index = len(*q)
-	*q = append(*q, next)
-}
-
-// Pop implements heap.Interface.
-func (q *pollQueue) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
 }
