@@ -237,15 +237,9 @@ func (t *step) withoutEffect() {
 
 // identified records the id of an external whose creation was uncertain, or whose state was lost.
 func (t *step) identified(id string) {
-	state := t.s.recorded.state
-	if state == nil {
-		if !t.s.underway.saving {
-			t.s.underway.saving, t.lostID = true, id
-		}
-		return
-	}
 	t.record(callResult{
-		token:  state.Token,
+		token:  t.s.recorded.token(),
+		base:   restored(id, &t.s),
 		change: func(s *externalstate.State) { s.ID, s.Intent = id, externalstate.IntentNone },
 		recorded: func(t *step) {
 			t.s.underway.sent, t.s.observed.missing = false, absence{}

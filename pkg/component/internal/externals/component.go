@@ -114,9 +114,6 @@ func (c *component) make(it *item, f func(*step)) {
 
 // record begins to record the result of a step. The caller holds the lock.
 func (c *component) record(it *item, t *step) {
-	if id := t.lostID; id != "" {
-		c.manager.calls.Go(func() { c.restore(it, id) })
-	}
 	if t.result == nil {
 		return
 	}
@@ -327,21 +324,6 @@ func (c *component) resultsToRecord() (map[*item]callResult, map[manifests.Key]*
 		}
 	}
 	return maps.Clone(c.results), changes
-}
-
-// restore records the id of an external whose state was lost.
-func (c *component) restore(it *item, id string) {
-	ctx, end := c.manager.outliving(maxRecording)
-	defer end()
-	c.recorder.Lock()
-	defer c.recorder.Unlock()
-	err := c.recorder.load(ctx)
-	if err == nil {
-		changes := map[manifests.Key]*externalstate.State{}
-		c.change(it, func(t *step) { changes[t.s.wanted.key] = restored(id, &t.s) })
-		err = c.recorder.write(ctx, changes)
-	}
-	c.change(it, func(t *step) { t.restored(err) })
 }
 
 // count adds the numbers of externals, by kind and state. Externals that are deleted or released are not counted.

@@ -2,14 +2,12 @@ package externals
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // Resolution is the answer of a person: the id of the external, or that it does not exist.
@@ -67,28 +65,14 @@ func restored(id string, s *situation) *externalstate.State {
 	return &next
 }
 
-// restored notes that the state of an external whose state was lost is recorded again, or the error.
-func (t *step) restored(err error) {
-	t.s.underway.saving, t.s.underway.sent, t.s.observed.missing = false, false, absence{}
-	if err != nil {
-		t.s.observed.failed = &failed{failure: plan.Failure{
-			Class: plan.Transient, Reason: plan.WaitCallFailed, Message: fmt.Sprintf("record its state: %v", err),
-		}, attempts: 1}
-	}
-	t.pollAt(t.s.now.Add(minBackoff))
-	t.compare = true
-}
-
 // withoutDigest returns a manifest without the annotation that identifies it.
 func withoutDigest(manifest json.RawMessage, reconciler string) json.RawMessage {
-	var body unstructured.Unstructured
-	if utiljson.Unmarshal(manifest, &body.Object) != nil {
+	var body map[string]any
+	if utiljson.Unmarshal(manifest, &body) != nil {
 		return manifest
 	}
-	annotations := body.GetAnnotations()
-	delete(annotations, reconciler+"/"+marks.AnnotationDigest)
-	body.SetAnnotations(annotations)
-	text, err := json.Marshal(body.Object)
+	unstructured.RemoveNestedField(body, "metadata", "annotations", reconciler+"/"+marks.AnnotationDigest)
+	text, err := json.Marshal(body)
 	if err != nil {
 		return manifest
 	}

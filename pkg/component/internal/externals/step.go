@@ -25,8 +25,6 @@ type step struct {
 	call *call
 	// result is to be recorded.
 	result *callResult
-	// lostID is the id of an external whose state was lost. The state is recorded again.
-	lostID string
 	// alarm starts a pass later.
 	alarm *alarm
 	// finished is the action that ended, and freed are the Secrets that it may need no more.
@@ -48,8 +46,7 @@ type callResult struct {
 	// token is the token of the external.
 	token  string
 	urgent bool
-	// base, if set, is the state that is changed if the recorded one was lost meanwhile: only this process knows the
-	// result of a create.
+	// base, if set, is the state that is changed if the recorded one is lost.
 	base *externalstate.State
 	// change changes the state, and recorded is the step after it is recorded.
 	change   func(*externalstate.State)
