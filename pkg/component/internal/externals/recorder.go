@@ -2,9 +2,10 @@ package externals
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -25,7 +26,7 @@ type recorder struct {
 	last  *externalstate.Record
 	known atomic.Pointer[externalstate.Record]
 	// held are the names of the Secrets that have our finalizer, and released those that lost it.
-	held, released []string
+	held, released sets.Set[string]
 }
 
 // current returns the recorded states. It returns nil if they must be read.
@@ -72,45 +73,39 @@ func (r *recorder) write(ctx context.Context, changes map[manifests.Key]*externa
 
 // hold adds our finalizer to the Secrets that do not have it.
 func (r *recorder) hold(ctx context.Context, secrets []string) error {
-	secrets = slices.DeleteFunc(sorted(secrets), func(name string) bool { return slices.Contains(r.held, name) })
-	if len(secrets) == 0 {
+	missing := sets.New(secrets...).Difference(r.held)
+	if missing.Len() == 0 {
 		return nil
 	}
-	if err := r.credentials.Hold(ctx, r.owner, secrets); err != nil {
+	if err := r.credentials.Hold(ctx, r.owner, sets.List(missing)); err != nil {
 		return err
 	}
-	r.held = append(r.held, secrets...)
-	r.released = slices.DeleteFunc(r.released, func(name string) bool { return slices.Contains(secrets, name) })
+	r.held, r.released = r.held.Union(missing), r.released.Difference(missing)
 	return nil
 }
 
 // release removes our finalizer from the Secrets that had it or that states name, except from those that are needed, by
 // externals or, in kept, for another reason.
 func (r *recorder) release(ctx context.Context, u *upkeep, kept []string) error {
-	secrets := slices.DeleteFunc(sorted(append(u.named, r.held...)), func(name string) bool {
-		return u.needed[name] || slices.Contains(r.released, name)
-	})
-	if len(secrets) == 0 {
+	free := u.named.Union(r.held).Difference(u.needed).Difference(r.released)
+	if free.Len() == 0 {
 		return nil
 	}
-	if err := r.credentials.Release(ctx, r.owner, secrets, kept); err != nil {
+	if err := r.credentials.Release(ctx, r.owner, sets.List(free), kept); err != nil {
 		return err
 	}
-	r.held = slices.DeleteFunc(r.held, func(name string) bool { return slices.Contains(secrets, name) })
-	r.released = append(r.released, secrets...)
+	r.held, r.released = r.held.Difference(free), r.released.Union(free)
 	return nil
 }
 
 // end removes our finalizer from the Secrets that have it, and from others that states name.
 func (r *recorder) end(ctx context.Context, named []string) error {
-	if named = sorted(append(named, r.held...)); len(named) == 0 {
+	all := r.held.Union(sets.New(named...))
+	if all.Len() == 0 {
 		return nil
 	}
-	return r.credentials.Release(ctx, r.owner, named, nil)
+	return r.credentials.Release(ctx, r.owner, sets.List(all), nil)
 }
 
 // mayFree notes Secrets that the externals may need no more. The next pass releases those that none needs.
-func (r *recorder) mayFree(secrets []string) { r.held = sorted(append(secrets, r.held...)) }
-
-// sorted returns a sorted copy of names, each of them once.
-func sorted(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+func (r *recorder) mayFree(secrets []string) { r.held = r.held.Union(sets.New(secrets...)) }

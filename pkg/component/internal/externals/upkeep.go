@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -15,14 +17,13 @@ type upkeep struct {
 	// any more. They are recorded after their Secrets are released.
 	changes, shortened map[manifests.Key]*externalstate.State
 	// needed are the Secrets that externals need, and named those that a state names.
-	needed map[string]bool
-	named  []string
+	needed, named sets.Set[string]
 }
 
 func newUpkeep() *upkeep {
 	return &upkeep{
 		changes: map[manifests.Key]*externalstate.State{}, shortened: map[manifests.Key]*externalstate.State{},
-		needed: map[string]bool{},
+		needed: sets.Set[string]{}, named: sets.Set[string]{},
 	}
 }
 
@@ -40,17 +41,11 @@ func (u *upkeep) add(t *step, p *Pass) {
 	}
 	if t.s.wanted.desired != nil {
 		_, refs := t.s.wanted.toRecord(t.s.wanted.desired)
-		u.need(refs)
+		u.needed.Insert(secretNames(refs)...)
 	}
 	if t.s.recorded.state != nil {
-		u.need(u.tidy(t))
-		u.named = append(u.named, secretNames(t.s.recorded.state.References)...)
-	}
-}
-
-func (u *upkeep) need(refs []metav1alpha1.Reference) {
-	for _, name := range secretNames(refs) {
-		u.needed[name] = true
+		u.needed.Insert(secretNames(u.tidy(t))...)
+		u.named.Insert(secretNames(t.s.recorded.state.References)...)
 	}
 }
 
