@@ -75,6 +75,8 @@ type account struct {
 type queued struct {
 	// run makes the call. It must not hold a lock.
 	run func(ctx context.Context)
+	// urgent is set if the call goes before polls: it writes, or an external waits for it.
+	urgent bool
 	// window is the time in which the call may begin. If it does not, refuse is called instead of run.
 	window window
 	refuse func()
@@ -136,18 +138,15 @@ func (b *budget) setLimits(now time.Time) {
 	b.limiter.SetBurstAt(now, max(1, burst))
 }
 
-// enqueueRead and enqueueWrite make a call as soon as the limits of the account permit it.
-func (a *account) enqueueRead(c *queued) {
+// enqueue makes a call as soon as the limits of the account permit it.
+func (a *account) enqueue(c *queued) {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()
-	a.reads = append(a.reads, c)
-	a.dispatch()
-}
-
-func (a *account) enqueueWrite(c *queued) {
-	a.all.mu.Lock()
-	defer a.all.mu.Unlock()
-	a.writes = append(a.writes, c)
+	if c.urgent {
+		a.writes = append(a.writes, c)
+	} else {
+		a.reads = append(a.reads, c)
+	}
 	a.dispatch()
 }
 

@@ -76,11 +76,10 @@ func (action) checkCreate(t *step) error {
 // runUpdate begins an update, unless the change needs no call.
 func (a action) runUpdate(t *step) *plan.Result {
 	s := &t.s
-	whole, err := a.Object.Whole()
-	if err != nil || s.recorded.state == nil {
+	manifest := manifestOf(a.Object)
+	if manifest == nil || s.recorded.state == nil {
 		return nil
 	}
-	manifest := whole.Body.Object
 	request := s.request(manifest)
 	findings := s.wanted.driver.Check(request)
 	if findings.Invalid != nil {

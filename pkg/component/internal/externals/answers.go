@@ -157,7 +157,7 @@ func (t *step) pollExisting(interval time.Duration) {
 			s.underway.deleteSent, t.wake = false, true
 		}
 	}
-	t.pollAfter(interval)
+	t.interval = interval
 }
 
 // notFound enters the answer that there is no such external.
@@ -195,7 +195,7 @@ func (t *step) notFound() {
 	case s.isUncertain():
 		t.withoutEffect()
 	}
-	t.pollAfter(s.wanted.info().Poll)
+	t.interval = s.wanted.info().Poll
 }
 
 // notObserved enters the failure of an observation.
@@ -214,7 +214,7 @@ func (t *step) notObserved(err error) {
 	if after <= 0 {
 		after = min(backoff(attempts), s.wanted.info().Poll)
 	}
-	t.pollAfter(after)
+	t.interval = after
 }
 
 // withoutEffect records that Create had no effect, so that a later process is not uncertain.

@@ -98,7 +98,7 @@ func (m *Manager) list(ctx context.Context, a *account) {
 		case err != nil || found:
 			it.component.change(it, func(t *step) { asked.answered(t, answer, err) })
 		default:
-			a.enqueueRead(&queued{run: func(ctx context.Context) { asked.run(ctx, it) }})
+			a.enqueue(&queued{run: func(ctx context.Context) { asked.run(ctx, it) }})
 		}
 	}
 }

@@ -104,8 +104,8 @@ func (c *component) make(it *item, f func(*step)) {
 		c.wake()
 	}
 	if call := t.call; call != nil {
-		it.account.enqueueWrite(&queued{
-			window: call.window,
+		it.account.enqueue(&queued{
+			urgent: true, window: call.window,
 			run:    func(ctx context.Context) { call.run(ctx, it) },
 			refuse: func() { c.change(it, call.refused) },
 		})
@@ -158,18 +158,15 @@ func (c *component) observe(it *item) {
 			if first, listed := a.await(it); listed {
 				t.s.underway.observing = true
 				if first {
-					a.enqueueRead(&queued{run: func(ctx context.Context) { c.manager.list(ctx, a) }})
+					a.enqueue(&queued{run: func(ctx context.Context) { c.manager.list(ctx, a) }})
 				}
 				return
 			}
 		}
 		asked := t.question()
-		q := &queued{run: func(ctx context.Context) { asked.run(ctx, it) }}
-		if asked.method == MethodFind {
-			a.enqueueWrite(q)
-		} else {
-			a.enqueueRead(q)
-		}
+		a.enqueue(&queued{
+			urgent: asked.method == MethodFind, run: func(ctx context.Context) { asked.run(ctx, it) },
+		})
 	})
 }
 

@@ -1,9 +1,6 @@
 package externals
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
@@ -231,8 +229,8 @@ func (f facts) body() *unstructured.Unstructured {
 		"apiVersion": external.Group + "/" + external.Version, "kind": w.key.Kind, "spec": manifest["spec"],
 		"metadata": map[string]any{"name": w.key.Name, "uid": s.recorded.token()}, "id": s.id(),
 	}}
-	metadata, _ := manifest["metadata"].(map[string]any)
-	labels, annotations := stringsOf(metadata["labels"]), stringsOf(metadata["annotations"])
+	labels, _, _ := unstructured.NestedStringMap(manifest, "metadata", "labels")
+	annotations, _, _ := unstructured.NestedStringMap(manifest, "metadata", "annotations")
 	if !s.recorded.isOwned() {
 		delete(labels, w.owner.Reconciler+"/"+manifests.LabelOwnerID)
 		delete(annotations, w.owner.Reconciler+"/"+manifests.AnnotationOwnerID)
@@ -250,17 +248,6 @@ func (f facts) body() *unstructured.Unstructured {
 	return body
 }
 
-func stringsOf(value any) map[string]string {
-	found := map[string]string{}
-	fields, _ := value.(map[string]any)
-	for key, v := range fields {
-		if text, ok := v.(string); ok {
-			found[key] = text
-		}
-	}
-	return found
-}
-
 // fingerprint identifies the facts o. The facts of two moments with the same fingerprint do not differ. It is empty if
 // that is not known.
 func (f facts) fingerprint(o plan.Observed) string {
@@ -268,15 +255,11 @@ func (f facts) fingerprint(o plan.Observed) string {
 	if f.of.observed.answer != nil {
 		exports = string(f.of.observed.answer.Observed)
 	}
-	data, err := json.Marshal([]any{
+	fingerprint, _ := digests.Of([]any{
 		o.Presence, o.Confirmed, o.Reason, o.Message, o.Failure, o.UID, o.Digest, o.Owner, o.Terminating, o.Readiness,
 		o.Verdict, o.External, exports,
 	})
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:16])
+	return fingerprint
 }
 
 // failureOf returns the failure for the error of a call, and the time after which the call may be repeated.

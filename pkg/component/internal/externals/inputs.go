@@ -8,12 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/digests"
-	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -29,21 +27,24 @@ type inputs struct {
 
 // inputs returns what a pass knows about the externals.
 func (p *Pass) inputs() inputs {
-	in := inputs{
-		p.Component(), map[manifests.Key]*manifests.Object{}, map[manifests.Key]metav1alpha1.InventoryEntry{},
-	}
-	for i := range p.Desired {
-		if p.Desired[i].Key.IsExternal() {
-			object := p.Desired[i] // A copy, so that the other manifests of the set are not retained.
-			in.desired[object.Key] = &object
-		}
-	}
+	in := inputs{desired: externalsIn(p.Desired), entries: map[manifests.Key]metav1alpha1.InventoryEntry{}}
 	for _, e := range p.Inventory {
 		if e.External {
 			in.entries[plan.KeyOf(e)] = e
 		}
 	}
 	return in
+}
+
+// externalsIn returns the externals among objects. They are copies, so that the other manifests are not retained.
+func externalsIn(objects []manifests.Object) map[manifests.Key]*manifests.Object {
+	found := map[manifests.Key]*manifests.Object{}
+	for i := range objects {
+		if object := objects[i]; object.Key.IsExternal() {
+			found[object.Key] = &object
+		}
+	}
+	return found
 }
 
 // keys returns the keys of the externals that are desired or in the inventory.
@@ -81,11 +82,11 @@ func references(s *situation) []metav1alpha1.Reference {
 	if s.isDone() || s.isUnused() {
 		return nil
 	}
-	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: s.wanted.manifest()})
+	refs := s.wanted.referencesOf(s.wanted.manifest())
 	if s.recorded.state != nil && !s.recorded.state.Gone {
 		refs = append(refs, s.recorded.state.References...)
 	}
-	return append(refs, s.wanted.credentials()...)
+	return refs
 }
 
 // enterContents enters the contents of references, and what the handler says about the external.
@@ -153,14 +154,10 @@ func (p *Pass) problem(s *situation, invalid error) *plan.Failure {
 	if s.isDone() {
 		return nil
 	}
-	manifest := s.wanted.manifest()
-	if manifest == nil {
-		manifest = s.recorded.applied()
-	}
-	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest})
-	if missing := s.wanted.missing(append(slices.Clone(refs), s.wanted.credentials()...)); len(missing) > 0 {
+	manifest := s.manifest()
+	if missing := s.wanted.missing(s.wanted.referencesOf(manifest)); len(missing) > 0 {
 		f := plan.Failure{Class: plan.Terminal, Reason: plan.WaitNotFound, Message: strings.Join(missing, "; ")}
-		if p.rendersAny(refs) {
+		if p.rendersAny(referencesIn(manifest)) {
 			f.Class = plan.Transient // Objects of the component itself are created in this pass, or in a later wave.
 		}
 		return &f
@@ -180,7 +177,7 @@ func (p *Pass) rendersAny(refs []metav1alpha1.Reference) bool {
 }
 
 // digestOfReferences identifies the contents of references. The names are no part of the digest: equal credentials are
-// the same account.
+// the same account. It has its full length, because accounts of others must not be met by chance or design.
 func digestOfReferences(all ...generator.References) string {
 	texts := []string{}
 	for _, refs := range all {

@@ -43,7 +43,7 @@ func (a action) stateBefore(s *situation) *externalstate.State {
 // has all of them. Former references stay until no call needs them; see neededReferences.
 func (a action) withReferences(s *situation) *externalstate.State {
 	next := *s.recorded.state
-	_, refs := s.wanted.toRecord(a.Object)
+	refs := s.wanted.referencesOf(manifestOf(a.Object))
 	refs = slices.DeleteFunc(refs, func(r metav1alpha1.Reference) bool { return slices.Contains(next.References, r) })
 	if len(refs) == 0 {
 		return nil

@@ -59,13 +59,15 @@ type Session struct {
 // Begin begins a pass. It loads the recorded states, and enters the desired objects, the inventory and the references.
 // The result is nil if the component has no externals.
 func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
-	if !p.hasExternals() && !p.Recorded && m.Empty(p.Owner) {
+	in := p.inputs()
+	if len(in.keys()) == 0 && !p.Recorded && m.Empty(p.Owner) {
 		return nil, nil
 	}
+	in.component = p.Component()
 	c := m.component(p.Owner)
 	c.recorder.Lock()
 	defer c.recorder.Unlock()
-	refs, err := p.enterAll(ctx, c)
+	refs, err := p.enterAll(ctx, c, in)
 	if err != nil {
 		return nil, err
 	}
@@ -98,20 +100,13 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 	return &Session{component: c, pass: p}, nil
 }
 
-// hasExternals reports whether an external is desired or recorded.
-func (p *Pass) hasExternals() bool {
-	return slices.ContainsFunc(p.Desired, func(o manifests.Object) bool { return o.Key.IsExternal() }) ||
-		slices.ContainsFunc(p.Inventory, func(e metav1alpha1.InventoryEntry) bool { return e.External })
-}
-
 // enterAll reads the recorded states, and enters the desired objects and the inventory. It returns the references that
 // the externals need. The caller holds the lock of the recorder.
-func (p *Pass) enterAll(ctx context.Context, c *component) (refs []metav1alpha1.Reference, err error) {
+func (p *Pass) enterAll(ctx context.Context, c *component, in inputs) (refs []metav1alpha1.Reference, err error) {
 	if err := c.recorder.load(ctx); err != nil {
 		return nil, err
 	}
 	c.resume()
-	in := p.inputs()
 	outdated := false
 	enter := func(t *step) {
 		p.enter(t, in)
@@ -138,20 +133,13 @@ func (s *Session) Synced() bool {
 
 // Snapshot implements applier.Externals.
 func (s *Session) Snapshot(f plan.Facts) plan.Snapshot {
-	bound := map[manifests.Key]*manifests.Object{}
-	for i := range f.Desired {
-		if f.Desired[i].Key.IsExternal() && isBound(&f.Desired[i]) {
-			object := f.Desired[i]
-			bound[object.Key] = &object
-		}
-	}
-	states := plan.Snapshot{}
+	desired, states := externalsIn(f.Desired), plan.Snapshot{}
 	for _, key := range f.Keys() {
 		if !key.IsExternal() {
 			continue
 		}
 		states[key] = s.component.factsAfter(key, func(t *step) {
-			if object := bound[key]; object != nil && t.s.wanted.desired != nil {
+			if object := desired[key]; object != nil && isBound(object) && t.s.wanted.desired != nil {
 				t.s.wanted.desired = object
 			}
 		})

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -186,29 +183,31 @@ func (s *situation) failure() *plan.Failure {
 	return nil
 }
 
-// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means
-// the desired one, or else the one that was applied last.
+// manifest returns the desired manifest, or else the one that was applied last. It is nil if there is none.
+func (s *situation) manifest() map[string]any {
+	if desired := s.wanted.manifest(); desired != nil {
+		return desired
+	}
+	return s.recorded.applied()
+}
+
+// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means that
+// of situation.manifest.
 func (s *situation) request(manifest map[string]any) external.Request {
 	w := &s.wanted
-	applied, unbound := s.recorded.applied(), manifest == nil && w.hasHoles()
+	unbound := manifest == nil && w.hasHoles()
 	if manifest == nil {
-		manifest = w.manifest()
-	}
-	if manifest == nil {
-		manifest = applied
+		manifest = s.manifest()
 	}
 	r := external.Request{
 		Component: w.component, Key: w.key, Spec: spec(manifest), ID: s.id(), Token: s.recorded.token(),
-		Credentials: w.contentsOf(w.credentials()),
+		References: w.contentsOf(referencesIn(manifest)), Credentials: w.contentsOf(w.credentials()),
 	}
-	if refs, err := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest}); err == nil {
-		r.References = w.contentsOf(refs)
-	}
-	if applied != nil {
+	if applied := s.recorded.applied(); applied != nil {
 		r.Applied = spec(applied)
-	}
-	if applied != nil && unbound {
-		r.Spec = r.Applied // The applied manifest has the values that were bound last.
+		if unbound {
+			r.Spec = r.Applied // The applied manifest has the values that were bound last.
+		}
 	}
 	if s.recorded.state != nil {
 		r.State = s.recorded.state.Data

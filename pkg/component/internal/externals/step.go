@@ -75,9 +75,6 @@ func (t *step) pollAt(at time.Time) {
 	}
 }
 
-// pollAfter sets the time until the next observation.
-func (t *step) pollAfter(interval time.Duration) { t.interval = interval }
-
 // record records a result.
 func (t *step) record(r callResult) { t.s.underway.saving, t.result = true, &r }
 

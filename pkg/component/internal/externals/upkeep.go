@@ -40,8 +40,7 @@ func (u *upkeep) add(t *step, p *Pass) {
 		t.s.recorded.attempts.ownAt = t.s.now
 	}
 	if t.s.wanted.desired != nil {
-		_, refs := t.s.wanted.toRecord(t.s.wanted.desired)
-		u.needed.Insert(secretNames(refs)...)
+		u.needed.Insert(secretNames(t.s.wanted.referencesOf(t.s.wanted.manifest()))...)
 	}
 	if t.s.recorded.state != nil {
 		u.needed.Insert(secretNames(u.tidy(t))...)
@@ -92,8 +91,7 @@ func neededReferences(state *externalstate.State, s *situation) []metav1alpha1.R
 	if s.wanted.driver == nil || !s.isIdle() {
 		return refs
 	}
-	_, needed := s.wanted.toRecord(s.wanted.desired)
-	needed = append(s.wanted.referencesOf(s.recorded.applied()), needed...)
+	needed := append(s.wanted.referencesOf(s.recorded.applied()), referencesIn(s.wanted.manifest())...)
 	isFree := func(r metav1alpha1.Reference) bool { return !slices.Contains(needed, r) }
 	return slices.DeleteFunc(slices.Clone(refs), isFree)
 }

@@ -54,11 +54,14 @@ func (w *wanted) width() time.Duration {
 }
 
 // manifest returns the desired manifest, or nil.
-func (w *wanted) manifest() map[string]any {
-	if w.desired == nil {
+func (w *wanted) manifest() map[string]any { return manifestOf(w.desired) }
+
+// manifestOf returns the manifest of an object, or nil.
+func manifestOf(o *manifests.Object) map[string]any {
+	if o == nil {
 		return nil
 	}
-	whole, err := w.desired.Whole()
+	whole, err := o.Whole()
 	if err != nil {
 		return nil
 	}
@@ -94,9 +97,15 @@ func (w *wanted) credentials() []metav1alpha1.Reference {
 	return refs
 }
 
+// referencesIn returns the references that a manifest names.
+func referencesIn(manifest map[string]any) []metav1alpha1.Reference {
+	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest})
+	return refs
+}
+
 // referencesOf returns the references that the calls with a manifest need.
 func (w *wanted) referencesOf(manifest map[string]any) []metav1alpha1.Reference {
-	refs, _ := settingtext.ExternalReferences(&unstructured.Unstructured{Object: manifest})
+	refs := referencesIn(manifest)
 	for _, ref := range w.credentials() {
 		if !slices.Contains(refs, ref) {
 			refs = append(refs, ref)
@@ -107,18 +116,12 @@ func (w *wanted) referencesOf(manifest map[string]any) []metav1alpha1.Reference 
 
 // toRecord returns a manifest as it is recorded, and the references of its calls.
 func (w *wanted) toRecord(o *manifests.Object) (json.RawMessage, []metav1alpha1.Reference) {
-	if o == nil {
+	manifest := manifestOf(o)
+	text, err := json.Marshal(manifest)
+	if err != nil || manifest == nil {
 		return nil, nil
 	}
-	whole, err := o.Whole()
-	if err != nil {
-		return nil, nil
-	}
-	text, err := json.Marshal(whole.Body.Object)
-	if err != nil {
-		return nil, nil
-	}
-	return text, w.referencesOf(whole.Body.Object)
+	return text, w.referencesOf(manifest)
 }
 
 // contentsOf returns the contents of references.
@@ -150,11 +153,8 @@ func (w *wanted) missing(refs []metav1alpha1.Reference) []string {
 // spec returns the spec in a manifest as JSON.
 func spec(manifest map[string]any) json.RawMessage {
 	value, found := manifest["spec"]
-	if !found {
-		return json.RawMessage("{}")
-	}
 	data, err := json.Marshal(value)
-	if err != nil {
+	if err != nil || !found {
 		return json.RawMessage("{}")
 	}
 	return data

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -146,7 +143,7 @@ func (c *call) applied(t *step, answer *external.Answer) {
 			if text, err := json.Marshal(c.manifest); err == nil {
 				s.Manifest = text
 			}
-			s.References, _ = settingtext.ExternalReferences(&unstructured.Unstructured{Object: c.manifest})
+			s.References = referencesIn(c.manifest)
 		},
 		recorded: func(t *step) {
 			t.freed = former // The next pass releases the Secrets that no external needs any more.
