@@ -75,8 +75,7 @@ func encode(owner manifests.Owner, key manifests.Key, s *State) ([]byte, error) 
 	return data, nil
 }
 
-// decode returns the state in a value that is recorded for an owner and a key. If it cannot be used, decode returns
-// the cause. The state is nil if it cannot be decoded.
+// decode returns the state in a value that is recorded for an owner and a key, or the cause why it cannot be used.
 func decode(owner manifests.Owner, key manifests.Key, data []byte) (*State, Cause) {
 	if len(data) > maxValue {
 		return nil, TooLarge
@@ -89,7 +88,7 @@ func decode(owner manifests.Owner, key manifests.Key, data []byte) (*State, Caus
 	case v.check() != nil:
 		return nil, Unreadable
 	case v.Owner != owner.String() || v.Key != key.String():
-		return &v.State, Swapped
+		return nil, Swapped
 	}
 	return &v.State, ""
 }
@@ -168,8 +167,7 @@ func (s *secret) readData(owner manifests.Owner, data map[string][]byte, isIntac
 			s.held[dataKey] = i.hold(owner, key, dataKey, data[dataKey], cause)
 			continue
 		}
-		s.stray = append(s.stray, dataKey)
-		s.strayBytes += costOf(dataKey, len(data[dataKey]))
+		s.stray += costOf(dataKey, len(data[dataKey]))
 	}
 	for dataKey := range i.Digests {
 		if _, ok := data[dataKey]; ok {

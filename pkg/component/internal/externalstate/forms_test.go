@@ -103,7 +103,7 @@ func TestStatesOfEachFormOfAnEarlierVersionAreRead(t *testing.T) {
 	for k, want := range forms() {
 		g.Expect(r.States()).To(HaveKeyWithValue(k, *want))
 	}
-	g.Expect(r.DamagedSecrets()).To(BeEmpty())
+	g.Expect(secretCause(r)).To(BeEmpty())
 }
 
 // After a downgrade an earlier version reads what this version wrote, so the same states have the same bytes.

@@ -67,23 +67,19 @@ func place(r *Record, values map[string]encoded) (edits, error) {
 	for _, s := range r.secrets {
 		p.bytes[s.number] = s.bytes()
 	}
-	var growing []string
-	for _, dataKey := range slices.Sorted(maps.Keys(values)) {
-		size := 0
-		if _, h, _ := r.find(dataKey); h != nil {
-			size = h.size
-		}
-		if len(values[dataKey].data) > size {
-			growing = append(growing, dataKey)
-			continue
-		}
-		if err := p.add(dataKey, values[dataKey]); err != nil {
-			return nil, err
-		}
+	dataKeys := slices.Sorted(maps.Keys(values))
+	grows := func(dataKey string) bool {
+		_, h, _ := r.find(dataKey)
+		return len(values[dataKey].data) > 0 && (h == nil || len(values[dataKey].data) > h.size)
 	}
-	for _, dataKey := range growing {
-		if err := p.add(dataKey, values[dataKey]); err != nil {
-			return nil, err
+	for _, growing := range []bool{false, true} {
+		for _, dataKey := range dataKeys {
+			if grows(dataKey) != growing {
+				continue
+			}
+			if err := p.add(dataKey, values[dataKey]); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return p.edits, nil

@@ -79,29 +79,7 @@ func (r *Record) Damaged() map[manifests.Key]Damage {
 	damaged := map[manifests.Key]Damage{}
 	for _, dataKey := range r.keys() {
 		if s, h, cause := r.find(dataKey); cause != "" {
-			damaged[h.key] = Damage{r.fullName(s.number), cause, h.state}
-		}
-	}
-	return damaged
-}
-
-// DamagedSecrets returns the Secrets that somebody edited or removed, by namespace/name, with a sentence about each.
-func (r *Record) DamagedSecrets() map[string]string {
-	damaged := map[string]string{}
-	next := 0
-	for _, s := range r.secrets {
-		for ; next < s.number; next++ {
-			name := r.fullName(next)
-			damaged[name] = fmt.Sprintf("Secret %s with states of externals was removed", name)
-		}
-		next = s.number + 1
-		name := r.fullName(s.number)
-		switch {
-		case s.cause != "":
-			damaged[name] = fmt.Sprintf(
-				"the states of externals in Secret %s cannot be used: %s", name, explanations[s.cause])
-		case len(s.stray) > 0:
-			damaged[name] = fmt.Sprintf("Secret %s has the key %q, which belongs to no external; remove it", name, s.stray[0])
+			damaged[h.key] = Damage{r.fullName(s.number), cause}
 		}
 	}
 	return damaged
@@ -143,9 +121,8 @@ type secret struct {
 	// cause is the reason why the index, and so all values, cannot be used.
 	cause Cause
 	held  map[string]*holding
-	// stray are the data keys that belong to no external, and strayBytes is the size of their values.
-	stray      []string
-	strayBytes int
+	// stray is the size of the data that belong to no external.
+	stray int
 }
 
 // holding is the content of a Secret at one data key.
@@ -155,7 +132,7 @@ type holding struct {
 	digest string
 	// movedTo is the number of the Secret to which the state moves; zero if it stays.
 	movedTo int
-	// state is nil if the value cannot be decoded. It may be used only if cause is empty.
+	// state is the decoded value. It may be used only if cause is empty.
 	state *State
 	cause Cause
 }
@@ -168,7 +145,7 @@ func costOf(dataKey string, size int) int {
 
 // bytes returns an estimate of the size of the JSON of a Secret.
 func (s *secret) bytes() int {
-	sum := metadataBytes + s.strayBytes
+	sum := metadataBytes + s.stray
 	for dataKey, h := range s.held {
 		sum += costOf(dataKey, h.size)
 	}
@@ -261,9 +238,6 @@ type Damage struct {
 	// Secret is the Secret with the state: namespace/name.
 	Secret string
 	Cause  Cause
-	// Shown is the state that the Secret shows, nil if it shows none. Anybody who may write Secrets can have written it,
-	// so it needs another proof.
-	Shown *State
 }
 
 // String returns a sentence about the damage.

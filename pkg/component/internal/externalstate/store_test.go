@@ -40,7 +40,7 @@ func TestStatesAreReadAsTheyWereWritten(t *testing.T) {
 	g.Expect(c.sent()).To(Equal([]string{"list ", "get " + nameOf(app, 0).Name}))
 	g.Expect(loaded).To(Equal(written))
 	g.Expect(loaded.Damaged()).To(BeEmpty())
-	g.Expect(loaded.DamagedSecrets()).To(BeEmpty())
+	g.Expect(secretCause(loaded)).To(BeEmpty())
 
 	next := c.write(loaded, map[manifests.Key]*State{key("a"): nil, key("b"): created(2), key("d"): intended(5), key("x"): nil})
 	g.Expect(c.sent()).To(Equal([]string{"patch " + nameOf(app, 0).Name}))
