@@ -17,16 +17,13 @@ type accountKey struct {
 	name, references string
 }
 
-// budgetKey identifies a budget: the name of an account and the contents of the references. Handlers that give no name
-// have a budget each.
-type budgetKey accountKey
-
-// budget returns the key of the budget of an account.
-func (k accountKey) budget() budgetKey {
-	if k.name == "" {
-		return budgetKey(k)
+// budget identifies the budget of an account: the accounts with the same name and contents of the references share it.
+// Handlers that give no name have a budget each.
+func (k accountKey) budget() accountKey {
+	if k.name != "" {
+		k.driver = nil
 	}
-	return budgetKey{name: k.name, references: k.references}
+	return k
 }
 
 // accounts are the accounts of all externals. Its lock guards the accounts and their budgets.
@@ -35,11 +32,11 @@ type accounts struct {
 
 	mu      sync.Mutex
 	byKey   map[accountKey]*account
-	budgets map[budgetKey]*budget
+	budgets map[accountKey]*budget
 }
 
 func newAccounts(p *process) *accounts {
-	return &accounts{process: p, byKey: map[accountKey]*account{}, budgets: map[budgetKey]*budget{}}
+	return &accounts{process: p, byKey: map[accountKey]*account{}, budgets: map[accountKey]*budget{}}
 }
 
 // budget has the limits of the accounts with the same name and credentials, whose handlers may differ. The strictest

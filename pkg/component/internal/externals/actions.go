@@ -63,7 +63,7 @@ func (a action) invalid(err error) *plan.Result {
 // checkCreate checks the recorded manifest, and notes the id that its kind knows before.
 func (action) checkCreate(t *step) error {
 	s := &t.s
-	if s.recorded.state == nil || s.recorded.state.Intent != externalstate.IntentCreate {
+	if s.recorded.last().Intent != externalstate.IntentCreate {
 		return errors.New("its intent is not recorded")
 	}
 	findings := s.wanted.driver.Check(s.request(s.recorded.applied()))

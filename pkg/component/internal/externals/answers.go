@@ -221,8 +221,8 @@ func (t *step) notObserved(err error) {
 func (t *step) withoutEffect() {
 	s := &t.s
 	s.underway.sent, s.observed.answer = false, nil
-	state := s.recorded.state
-	if state == nil || state.Intent != externalstate.IntentCreate {
+	state := s.recorded.last()
+	if state.Intent != externalstate.IntentCreate {
 		return
 	}
 	attempts := state.Attempts

@@ -159,7 +159,7 @@ func (f facts) undecidable() plan.Observed {
 			reason, cause = plan.WaitStateDamaged, "its recorded state is damaged: "+r.damaged
 		}
 	}
-	if since := r.since(); !since.IsZero() {
+	if since := r.last().Since; !since.IsZero() {
 		cause += fmt.Sprintf(" (begun at %s)", since.UTC().Format(time.RFC3339))
 	}
 	if s.observed.rejection != "" {
@@ -242,7 +242,7 @@ func (f facts) body() *unstructured.Unstructured {
 	if utiljson.Unmarshal(s.observed.answer.Observed, &observed) == nil && observed != nil {
 		body.Object["status"] = observed
 	}
-	if s.recorded.state != nil && s.recorded.state.Intent == externalstate.IntentDelete {
+	if s.recorded.last().Intent == externalstate.IntentDelete {
 		body.SetDeletionTimestamp(new(metav1.NewTime(s.recorded.state.Since)))
 	}
 	return body

@@ -214,9 +214,7 @@ func (m *Manager) End(ctx context.Context, owned manifests.Owner) error {
 	defer c.recorder.Unlock()
 	var names []string
 	c.changeAll(nil, func(t *step) {
-		if t.s.recorded.state != nil {
-			names = append(names, secretNames(t.s.recorded.state.References)...)
-		}
+		names = append(names, secretNames(t.s.recorded.last().References)...)
 		if t.s.recorded.isOwned() {
 			t.event = releasedEvent(&t.s)
 		}
@@ -231,7 +229,7 @@ func (m *Manager) End(ctx context.Context, owned manifests.Owner) error {
 // releasedEvent returns the event about an external that is left in place.
 func releasedEvent(s *situation) [2]string {
 	return [2]string{
-		"ExternalReleased", fmt.Sprintf("%s is left in place: id %q", s.wanted.key, cmp.Or(s.recorded.id(), s.id())),
+		"ExternalReleased", fmt.Sprintf("%s is left in place: id %q", s.wanted.key, cmp.Or(s.recorded.last().ID, s.id())),
 	}
 }
 

@@ -46,13 +46,21 @@ type intent struct {
 
 const olderVersion = "an older version of its Secret was restored"
 
+// last returns the recorded state, or a zero state if there is none.
+func (r *recorded) last() externalstate.State {
+	if r.state == nil {
+		return externalstate.State{}
+	}
+	return *r.state
+}
+
 // isIntended reports whether the state has the intent of a create, and no id.
 func (r *recorded) isIntended() bool {
-	return r.state != nil && r.state.Intent == externalstate.IntentCreate && r.state.ID == ""
+	return r.last().Intent == externalstate.IntentCreate && r.state.ID == ""
 }
 
 // isOwned reports whether the state says that the external with its id belongs to the component.
-func (r *recorded) isOwned() bool { return r.state != nil && r.state.ID != "" && !r.state.Gone }
+func (r *recorded) isOwned() bool { return r.last().ID != "" && !r.state.Gone }
 
 // isClaimed reports whether a person gave the id of the external, and no observation has confirmed it.
 func (r *recorded) isClaimed() bool {
@@ -61,22 +69,14 @@ func (r *recorded) isClaimed() bool {
 
 // isDeleting reports whether the state has the intent of a deletion.
 func (r *recorded) isDeleting() bool {
-	return r.state != nil && r.state.Intent == externalstate.IntentDelete && !r.state.Gone
+	return r.last().Intent == externalstate.IntentDelete && !r.state.Gone
 }
 
 // isGone reports whether the external is recorded as deleted or released.
-func (r *recorded) isGone() bool { return r.state != nil && r.state.Gone }
+func (r *recorded) isGone() bool { return r.last().Gone }
 
 // isLost reports whether the external was recorded as created, and its state is gone or damaged.
 func (r *recorded) isLost() bool { return r.state == nil && r.entry.Begun }
-
-// id returns the recorded id, also that of an external that was released.
-func (r *recorded) id() string {
-	if r.state == nil {
-		return ""
-	}
-	return r.state.ID
-}
 
 // token returns the token of the external, or that of the inventory if the state is lost.
 func (r *recorded) token() string {
@@ -101,27 +101,13 @@ func (r *recorded) isCreationRecorded() bool {
 
 // attempt identifies the recorded attempt to create the external.
 func (r *recorded) attempt() intent {
-	if r.state == nil {
-		return intent{}
-	}
-	return intent{token: r.state.Token, attempts: r.state.Attempts}
-}
-
-// since returns the time at which the intent was recorded first.
-func (r *recorded) since() time.Time {
-	if r.state == nil {
-		return time.Time{}
-	}
-	return r.state.Since
+	return intent{token: r.last().Token, attempts: r.last().Attempts}
 }
 
 // applied returns the manifest that was applied last, or nil.
 func (r *recorded) applied() map[string]any {
-	if r.state == nil || len(r.state.Manifest) == 0 {
-		return nil
-	}
 	var manifest map[string]any
-	if utiljson.Unmarshal(r.state.Manifest, &manifest) != nil {
+	if utiljson.Unmarshal(r.last().Manifest, &manifest) != nil {
 		return nil
 	}
 	return manifest
@@ -147,9 +133,4 @@ func (r *recorded) isOwnDeletion() bool {
 // creationOf is the creation that the answers about an external belong to, and the damage of its record.
 type creationOf struct{ token, damaged string }
 
-func (r *recorded) creation() creationOf {
-	if r.state == nil {
-		return creationOf{damaged: r.damaged}
-	}
-	return creationOf{r.state.Token, r.damaged}
-}
+func (r *recorded) creation() creationOf { return creationOf{r.last().Token, r.damaged} }

@@ -209,8 +209,6 @@ func (s *situation) request(manifest map[string]any) external.Request {
 			r.Spec = r.Applied // The applied manifest has the values that were bound last.
 		}
 	}
-	if s.recorded.state != nil {
-		r.State = s.recorded.state.Data
-	}
+	r.State = s.recorded.last().Data
 	return r
 }

@@ -133,10 +133,7 @@ func (c *call) notCreated(t *step, err error) {
 
 // applied records the manifest of an update. answer is nil if no call was needed.
 func (c *call) applied(t *step, answer *external.Answer) {
-	var former []string
-	if state := t.s.recorded.state; state != nil {
-		former = secretNames(state.References)
-	}
+	previous := secretNames(t.s.recorded.last().References)
 	t.record(callResult{
 		token: c.request.Token,
 		change: func(s *externalstate.State) {
@@ -146,7 +143,7 @@ func (c *call) applied(t *step, answer *external.Answer) {
 			s.References = referencesIn(c.manifest)
 		},
 		recorded: func(t *step) {
-			t.freed = former // The next pass releases the Secrets that no external needs any more.
+			t.freed = previous // The next pass releases the Secrets that no external needs any more.
 			if answer != nil {
 				t.seen(*answer)
 			}
