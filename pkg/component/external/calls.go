@@ -60,7 +60,7 @@ func run[R any](ctx context.Context, c *calls, what call, f func(context.Context
 	go func() {
 		r := result{err: fmt.Errorf("%s ended its goroutine", what.method)}
 		defer func() { done <- r }()
-		r.value, r.err = guarded(what, func() (R, error) { return f(ctx) })
+		r.value, r.err = contained(what, func() (R, error) { return f(ctx) })
 	}()
 	select {
 	case r := <-done:
@@ -103,8 +103,8 @@ func (c *calls) set(external, method string) {
 	c.abandoned[external] = method
 }
 
-// guarded calls f and converts a panic and the error.
-func guarded[R any](what call, f func() (R, error)) (value R, err error) {
+// contained calls f and converts a panic and the error.
+func contained[R any](what call, f func() (R, error)) (value R, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			var none R

@@ -47,7 +47,7 @@ func (d *driver[S, O]) Info() Info { return d.info }
 // Check implements Driver. The account, the id and the changes are also returned for an invalid spec if they can be
 // computed.
 func (d *driver[S, O]) Check(r Request) Findings {
-	found, err := guarded(call{method: "the check of the spec", references: r.References}, func() (Findings, error) {
+	found, err := contained(call{method: "the check of the spec", references: r.References}, func() (Findings, error) {
 		return d.check(r), nil
 	})
 	if err != nil {
@@ -168,7 +168,9 @@ func (d *driver[S, O]) created(r Request, spec S, identity string, created Creat
 	if err := errors.Join(checkID(id), checkState(created.State)); err != nil {
 		return Answer{}, fmt.Errorf("the external was created, but Create returned a result that cannot be used: %w", err)
 	}
-	answer, err := guarded(d.call("Create", r, nil), func() (Answer, error) { return d.answer(r, spec, created.Observed) })
+	answer, err := contained(d.call("Create", r, nil), func() (Answer, error) {
+		return d.answer(r, spec, created.Observed)
+	})
 	if err != nil {
 		text := "the state that Create observed cannot be used: " + err.Error()
 		answer = Answer{Message: readable(text, r.References), PollAfter: unobservedPoll}
@@ -202,7 +204,7 @@ func (d *driver[S, O]) Update(ctx context.Context, r Request) (Answer, error) {
 	})
 }
 
-// Delete implements Driver. ErrNotFound is no error: Observe shows whether the external is gone.
+// Delete implements Driver. ErrNotFound is no error: Observe shows whether the external does not exist any more.
 func (d *driver[S, O]) Delete(ctx context.Context, r Request) error {
 	if d.deleter == nil {
 		return d.unsupported("Delete")
@@ -264,7 +266,7 @@ func (d *driver[S, O]) List(ctx context.Context, a Account, externals []Request)
 			if !found || r.ID == "" {
 				continue
 			}
-			answer, err := guarded(what, func() (Answer, error) {
+			answer, err := contained(what, func() (Answer, error) {
 				spec, _, err := decodeSpec[S](r.Spec)
 				if err != nil {
 					return Answer{}, err
@@ -338,7 +340,7 @@ func (d *driver[S, O]) differs(r Request, spec S, observed O, text json.RawMessa
 // refuses them in a new spec. The call is refused if the spec cannot be converted.
 func (d *driver[S, O]) ref(r Request) (Ref[S], error) {
 	what := call{method: "the conversion of the spec", references: r.References}
-	ref, err := guarded(what, func() (Ref[S], error) {
+	ref, err := contained(what, func() (Ref[S], error) {
 		spec, _, err := decodeSpec[S](r.Spec)
 		return refOf(r, spec), err
 	})

@@ -108,18 +108,18 @@ func ExampleHandler() {
 	aliases := external.Of("Alias", &Aliases{targets: map[string]string{}}, external.Options[Alias]{})
 	handle := external.Handler(external.HandlerOptions{}, aliases)
 	const token = "Bearer from-a-secret"
-	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	contained := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(token)) != 1 {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		handle.ServeHTTP(w, r)
 	})
-	// In main: (&http.Server{Addr: ":8443", Handler: guarded, ReadTimeout:
+	// In main: (&http.Server{Addr: ":8443", Handler: contained, ReadTimeout:
 	// time.Minute}).ListenAndServeTLS("/tls/tls.crt", "/tls/tls.key")
 
 	stranger := httptest.NewRecorder()
-	guarded.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+	contained.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
 	fmt.Println(stranger.Code)
 	// Output: 401
 }
@@ -172,7 +172,7 @@ func ExampleRefusedFor() {
 }
 
 // A client converts each answer in one line. The request that creates an external has its own function, because a 404
-// to it does not mean that the external is gone.
+// to it does not mean that the external was deleted.
 func ExampleHTTPError() {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

@@ -30,7 +30,8 @@ const maxErrorBody = 2 << 10
 // method, the path without the query, the status, and at most 2 KiB of the body. HTTPError reads the body and does not
 // close it. A Driver removes the values of the referenced Secrets from the message, and shortens it.
 //
-// If the status of an API means something else, such as a 410 of an external that is gone, convert it before the call.
+// If the status of an API means something else, such as a 410 of an external that does not exist any more, convert
+// it before the call.
 func HTTPError(response *http.Response) error {
 	if response.StatusCode == http.StatusNotFound {
 		return fmt.Errorf("%w: %w", ErrNotFound, httpFailure(response))

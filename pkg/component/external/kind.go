@@ -56,9 +56,9 @@ type Updater[S, O any] interface {
 
 // Deleter deletes externals.
 type Deleter[S any] interface {
-	// Delete begins the deletion of the external r.ID. Observe shows when the external is gone. Delete may be called
-	// several times. For an external that does not exist it returns nil or ErrNotFound; both mean that there is nothing to
-	// delete. r.Spec is the spec that was applied last.
+	// Delete begins the deletion of the external r.ID. Observe shows when the external does not exist any more. Delete
+	// may be called several times. For an external that does not exist it returns nil or ErrNotFound; both mean that
+	// there is nothing to delete. r.Spec is the spec that was applied last.
 	Delete(ctx context.Context, r Ref[S]) error
 }
 

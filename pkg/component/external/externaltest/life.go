@@ -170,7 +170,7 @@ func (s *subject) refusesCredentials(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// deletes deletes the external, and checks that it is gone for all methods.
+// deletes deletes the external, and checks that no method finds it.
 func (s *subject) deletes(ctx context.Context) error {
 	if !s.info.Deletes {
 		return nil

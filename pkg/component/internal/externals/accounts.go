@@ -261,7 +261,6 @@ func (a *account) takeAwaiting() []*item {
 // If the external system is down, this costs one call for each external and interval, within the limits of the account.
 const maxListFailures = 3
 
-// listEnded notes the result of a list.
 func (a *account) listEnded(err error) {
 	a.all.mu.Lock()
 	defer a.all.mu.Unlock()

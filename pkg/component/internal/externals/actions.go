@@ -15,7 +15,6 @@ type action struct {
 	trigger string
 }
 
-// digest returns the digest of the manifest of an action.
 func (a action) digest() string {
 	if a.Object == nil {
 		return ""

@@ -160,7 +160,6 @@ func (t *step) pollExisting(interval time.Duration) {
 	t.interval = interval
 }
 
-// notFound enters the answer that there is no such external.
 func (t *step) notFound() {
 	s, missing, settle := &t.s, &t.s.observed.missing, t.s.wanted.info().Settle
 	s.observed.failed = nil
@@ -198,7 +197,6 @@ func (t *step) notFound() {
 	t.interval = s.wanted.info().Poll
 }
 
-// notObserved enters the failure of an observation.
 func (t *step) notObserved(err error) {
 	s, attempts := &t.s, 1
 	f, after := failureOf(MethodObserve, err)
@@ -207,8 +205,8 @@ func (t *step) notObserved(err error) {
 		until = s.now.Add(after)
 	}
 	f.Class = plan.Transient
-	if former := s.observed.failed; former != nil {
-		attempts = former.attempts + 1
+	if previous := s.observed.failed; previous != nil {
+		attempts = previous.attempts + 1
 	}
 	s.observed.failed = &failed{failure: f, attempts: attempts, until: until}
 	if after <= 0 {

@@ -3,12 +3,16 @@ package externals
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
 
-// guard calls a function of an author, and converts a panic to an error.
-func guard[R any](f func() (R, error)) (r R, err error) {
+// contain calls a function of an author, and converts a panic to an error.
+func contain[R any](f func() (R, error)) (r R, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("the handler panicked: %v", p)
@@ -23,7 +27,7 @@ func monitored[R any](ctx context.Context, m Monitor, c Call, f func(context.Con
 	if m != nil {
 		ctx, ended = m.StartCall(ctx, c)
 	}
-	answer, err := guard(func() (R, error) { return f(ctx) })
+	answer, err := contain(func() (R, error) { return f(ctx) })
 	ended(err)
 	return answer, err
 }
@@ -100,5 +104,65 @@ func (m *Manager) list(ctx context.Context, a *account) {
 		default:
 			a.enqueue(&queued{run: func(ctx context.Context) { asked.run(ctx, it) }})
 		}
+	}
+}
+
+// process is the time of this process, and its calls.
+type process struct {
+	clock clock.WithTicker
+	// lifetime ends when the operator stops. No call begins after that, and the calls under way are completed.
+	lifetime context.Context
+	calls    sync.WaitGroup
+}
+
+func (p *process) now() time.Time { return p.clock.Now() }
+
+// after calls f after a delay, unless the process ends before.
+func (p *process) after(delay time.Duration, f func()) {
+	timer := p.clock.NewTimer(max(0, delay))
+	go func() {
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+			f()
+		case <-p.lifetime.Done():
+		}
+	}()
+}
+
+// outliving returns a context that ends a grace after the lifetime of the process. The caller calls end.
+func (p *process) outliving(grace time.Duration) (ctx context.Context, end func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(p.lifetime))
+	stop := context.AfterFunc(p.lifetime, func() {
+		timer := p.clock.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-timer.C():
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() {
+		stop()
+		cancel()
+	}
+}
+
+// recordingRetry is the maximum time between two attempts to record a result after the operator is told to stop.
+const recordingRetry = time.Second
+
+// pause waits for a delay, at most until ctx ends. If the operator is told to stop, it waits no longer than for
+// recordingRetry.
+func (p *process) pause(ctx context.Context, delay time.Duration) {
+	stop := p.lifetime.Done()
+	if p.lifetime.Err() != nil {
+		stop, delay = nil, min(delay, recordingRetry)
+	}
+	timer := p.clock.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-stop:
+	case <-ctx.Done():
 	}
 }

@@ -50,7 +50,6 @@ type item struct {
 	status      Status
 }
 
-// change makes a step of an item.
 func (c *component) change(it *item, f func(*step)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,25 +169,23 @@ func (c *component) observe(it *item) {
 	})
 }
 
-// wake starts a pass.
 func (c *component) wake() {
 	if !c.stopped {
 		c.manager.options.Wake(c.name)
 	}
 }
 
-// use replaces the account of an item.
 func (it *item) use(key accountKey) {
 	if it.account != nil && it.account.key == key || it.account == nil && key == (accountKey{}) {
 		return
 	}
-	former := it.account
+	previous := it.account
 	it.account = nil
 	if key != (accountKey{}) {
 		it.account = it.component.manager.accounts.use(key)
 	}
-	if former != nil {
-		former.release()
+	if previous != nil {
+		previous.release()
 	}
 }
 
@@ -235,7 +232,6 @@ func (c *component) factsAfter(key manifests.Key, f func(t *step)) *plan.Observe
 // resourceVersion identifies the current facts.
 func (it *item) resourceVersion() string { return fmt.Sprintf("x%d", it.version) }
 
-// adopt enters recorded states.
 func (c *component) adopt(record *externalstate.Record) {
 	states, damaged := record.States(), record.Damaged()
 	// Items that are entered later do not look into the record.
@@ -338,7 +334,6 @@ func (c *component) count(counts map[string]map[Status]int) {
 	}
 }
 
-// takeFinished removes and returns the actions that ended.
 func (c *component) takeFinished() []action {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,9 +347,9 @@ func (c *component) takeFinished() []action {
 func (c *component) isNewRequest(value string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	former := c.requested
+	previous := c.requested
 	c.requested = &value
-	return former != nil && value != "" && value != *former
+	return previous != nil && value != "" && value != *previous
 }
 
 // resume permits polls again.

@@ -113,7 +113,6 @@ func (f facts) neverCreated() plan.Observed {
 	return f.absent()
 }
 
-// missing returns the facts about an external that does not exist.
 func (f facts) missing() plan.Observed {
 	w := &f.of.wanted
 	switch {
@@ -303,7 +302,6 @@ func Statuses() []Status {
 	return []Status{StatusReady, StatusNotReady, StatusFailed, StatusUncertain, StatusAbsent}
 }
 
-// statusOf returns the state for the metrics.
 func statusOf(o plan.Observed) Status {
 	switch {
 	case o.Failure != nil && (o.Failure.Reason == plan.WaitCreateUncertain || o.Failure.Reason == plan.WaitStateDamaged):

@@ -25,7 +25,6 @@ type inputs struct {
 	entries   map[manifests.Key]metav1alpha1.InventoryEntry
 }
 
-// inputs returns what a pass knows about the externals.
 func (p *Pass) inputs() inputs {
 	in := inputs{desired: externalsIn(p.Desired), entries: map[manifests.Key]metav1alpha1.InventoryEntry{}}
 	for _, e := range p.Inventory {
@@ -55,10 +54,10 @@ func (in inputs) keys() []manifests.Key {
 // enter enters the desired manifest and the entry of the inventory.
 func (p *Pass) enter(t *step, in inputs) {
 	w, r := &t.s.wanted, &t.s.recorded
-	former := w.desired
+	previous := w.desired
 	w.component, w.desired = in.component, in.desired[w.key]
-	if w.desired != nil && former != nil && isBound(former) && digests.Template(former.Digest) == w.desired.Digest {
-		w.desired = former // Snapshot replaces it when the pass has bound values.
+	if w.desired != nil && previous != nil && isBound(previous) && digests.Template(previous.Digest) == w.desired.Digest {
+		w.desired = previous // Snapshot replaces it when the pass has bound values.
 	}
 	if r.entry = in.entries[w.key]; r.entry.External {
 		t.compareRecords(r.creation())
@@ -100,10 +99,10 @@ func (p *Pass) enterContents(t *step, contents map[metav1alpha1.Reference]Conten
 	request := s.request(nil)
 	findings := check(w.driver, request)
 	w.knownID = p.identify(s, findings)
-	former := w.account
+	previous := w.account
 	w.account = accountKey{w.driver, findings.Account, digestOfReferences(request.References, request.Credentials)}
 	w.unusable = p.problem(s, findings.Invalid)
-	if former != (accountKey{}) && former != w.account {
+	if previous != (accountKey{}) && previous != w.account {
 		// The failures may be those of the previous handler or of previous credentials, so the calls are repeated at
 		// once.
 		s.underway.failures, s.observed.failed = nil, nil
@@ -115,7 +114,7 @@ func (p *Pass) enterContents(t *step, contents map[metav1alpha1.Reference]Conten
 
 // check lets a handler check a request. A panic is an error.
 func check(driver external.Driver, request external.Request) external.Findings {
-	findings, err := guard(func() (external.Findings, error) { return driver.Check(request), nil })
+	findings, err := contain(func() (external.Findings, error) { return driver.Check(request), nil })
 	if err != nil {
 		findings.Invalid = err
 	}

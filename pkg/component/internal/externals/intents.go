@@ -40,7 +40,7 @@ func (a action) stateBefore(s *situation) *externalstate.State {
 }
 
 // withReferences returns the state with the references of a manifest that is about to be applied, or nil if the state
-// has all of them. Former references stay until no call needs them; see neededReferences.
+// has all of them. Previous references stay until no call needs them; see neededReferences.
 func (a action) withReferences(s *situation) *externalstate.State {
 	next := *s.recorded.state
 	refs := s.wanted.referencesOf(manifestOf(a.Object))
@@ -58,8 +58,8 @@ func (a action) withReferences(s *situation) *externalstate.State {
 func (a action) intended(s *situation) *externalstate.State {
 	manifest, refs := s.wanted.toRecord(a.Object)
 	next := externalstate.State{Token: newToken(s.recorded.token()), Since: s.now}
-	if former := s.recorded.state; former != nil && former.ID == "" && !former.Gone && s.recorded.hasSpecOf(manifest) {
-		next.Token, next.Attempts, next.Since = former.Token, former.Attempts, former.Since
+	if last := s.recorded.state; last != nil && last.ID == "" && !last.Gone && s.recorded.hasSpecOf(manifest) {
+		next.Token, next.Attempts, next.Since = last.Token, last.Attempts, last.Since
 	}
 	next.Intent, next.Manifest, next.References = externalstate.IntentCreate, manifest, refs
 	next.Attempts++
@@ -104,10 +104,10 @@ func (a *attempts) doubt(next *externalstate.State) {
 
 // newToken returns a token that is newer than a previous one: it begins with a number that counts the creations of the
 // external, followed by random digits.
-func newToken(former string) string {
+func newToken(previous string) string {
 	random := make([]byte, 16)
 	_, _ = rand.Read(random)
-	return fmt.Sprintf("%08x%s", creation(former)+1, hex.EncodeToString(random))
+	return fmt.Sprintf("%08x%s", creation(previous)+1, hex.EncodeToString(random))
 }
 
 // creation returns the number of the creation that a token belongs to, and zero for no token.

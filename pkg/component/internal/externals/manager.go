@@ -207,9 +207,9 @@ func (m *Manager) Demand(of manifests.Owner) {
 	}
 }
 
-// End removes our finalizer from the credentials of an owner whose externals are gone, and forgets the owner.
-func (m *Manager) End(ctx context.Context, owned manifests.Owner) error {
-	c := m.component(owned)
+// End removes our finalizer from the credentials of an owner, and forgets it. All externals are deleted or released.
+func (m *Manager) End(ctx context.Context, o manifests.Owner) error {
+	c := m.component(o)
 	c.recorder.Lock()
 	defer c.recorder.Unlock()
 	var names []string
@@ -222,7 +222,7 @@ func (m *Manager) End(ctx context.Context, owned manifests.Owner) error {
 	if err := c.recorder.end(ctx, names); err != nil {
 		return err
 	}
-	m.Forget(owned)
+	m.Forget(o)
 	return nil
 }
 

@@ -188,13 +188,13 @@ func TestAChangedSpecIsCreatedWithAnotherToken(t *testing.T) {
 		w.apply(thing(kind, "a"))
 		time.Sleep(time.Minute)
 		w.apply(thing(kind, "a"))
-		former := slices.Compact(slices.Clone(tokens))
+		previous := slices.Compact(slices.Clone(tokens))
 		full.Store(false)
 		w.apply(thing(kind, "b"))
 		time.Sleep(time.Minute)
 		w.expect("b", w.apply(thing(kind, "b")), "")
-		if last := tokens[len(tokens)-1]; len(former) != 1 || last == former[0] {
-			t.Errorf("the tokens are %q for one spec, and %q for another one", former, last)
+		if last := tokens[len(tokens)-1]; len(previous) != 1 || last == previous[0] {
+			t.Errorf("the tokens are %q for one spec, and %q for another one", previous, last)
 		}
 	})
 }

@@ -47,7 +47,6 @@ func (p *polls) schedule(it *item, a *account, due time.Time) {
 	p.next[it] = poll{it, a, due}
 }
 
-// isScheduled reports whether the next observation of an item is scheduled.
 func (p *polls) isScheduled(it *item) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -67,7 +67,6 @@ func (r *recorded) isClaimed() bool {
 	return r.isOwned() && r.state.Intent == externalstate.IntentCreate
 }
 
-// isDeleting reports whether the state has the intent of a deletion.
 func (r *recorded) isDeleting() bool {
 	return r.last().Intent == externalstate.IntentDelete && !r.state.Gone
 }
@@ -75,7 +74,7 @@ func (r *recorded) isDeleting() bool {
 // isGone reports whether the external is recorded as deleted or released.
 func (r *recorded) isGone() bool { return r.last().Gone }
 
-// isLost reports whether the external was recorded as created, and its state is gone or damaged.
+// isLost reports whether the external was recorded as created, and its state was removed or is damaged.
 func (r *recorded) isLost() bool { return r.state == nil && r.entry.Begun }
 
 // token returns the token of the external, or that of the inventory if the state is lost.

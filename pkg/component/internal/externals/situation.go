@@ -191,8 +191,8 @@ func (s *situation) manifest() map[string]any {
 	return s.recorded.applied()
 }
 
-// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means that
-// of situation.manifest.
+// request returns the request of a call. manifest is the manifest whose spec and references the call uses; nil means
+// that of situation.manifest.
 func (s *situation) request(manifest map[string]any) external.Request {
 	w := &s.wanted
 	unbound := manifest == nil && w.hasHoles()

@@ -34,7 +34,6 @@ type step struct {
 	event [2]string
 }
 
-// alarm starts a pass at a time, if a condition holds then.
 type alarm struct {
 	at    time.Time
 	holds func(*situation) bool
@@ -75,14 +74,13 @@ func (t *step) pollAt(at time.Time) {
 	}
 }
 
-// record records a result.
 func (t *step) record(r callResult) { t.s.underway.saving, t.result = true, &r }
 
 // fail notes the failure of a call that writes. The call is repeated after a back-off that doubles.
 func (t *step) fail(verb plan.Verb, f plan.Failure, after time.Duration, digest string) {
 	u, attempts := &t.s.underway, 1
-	if former := u.failures[verb]; former != nil && former.digest == digest {
-		attempts = former.attempts + 1
+	if previous := u.failures[verb]; previous != nil && previous.digest == digest {
+		attempts = previous.attempts + 1
 	}
 	if after <= 0 {
 		after = backoff(attempts)
@@ -116,10 +114,10 @@ func backoff(attempts int) time.Duration {
 
 // adopt enters what is recorded in the Secret: a state, or the damage of it.
 func (t *step) adopt(state *externalstate.State, damaged string) {
-	s, former, before := &t.s, t.s.recorded.state, t.s.recorded.creation()
+	s, previous, before := &t.s, t.s.recorded.state, t.s.recorded.creation()
 	s.recorded.state, s.recorded.damaged = state, damaged
 	t.compareRecords(before)
-	if state = s.recorded.state; former != nil && state != nil && state.Attempts != former.Attempts {
+	if state = s.recorded.state; previous != nil && state != nil && state.Attempts != previous.Attempts {
 		// The answers say nothing about another attempt.
 		s.observed.answer, s.observed.missing, s.observed.failed, s.underway.sent = nil, absence{}, nil, false
 	}

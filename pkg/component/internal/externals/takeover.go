@@ -48,7 +48,7 @@ const maxClockSkew = 5 * time.Minute
 // between the clocks does not matter. width is the width of the windows of this process.
 func attemptEnds(state *externalstate.State, width time.Duration, now time.Time) time.Time {
 	longest := 2 * max(width, state.Window)
-	began := later(state.Began, state.Since) // Former versions recorded only the time of the first attempt.
+	began := later(state.Began, state.Since) // Earlier versions recorded only the time of the first attempt.
 	ends, recorded := now.Add(longest), began.Add(longest+maxClockSkew)
 	if recorded.Before(ends) {
 		return recorded

@@ -48,8 +48,8 @@ func (u *upkeep) add(t *step, p *Pass) {
 	}
 }
 
-// tidy removes the state of an external that is gone, and whose entry is dropped, or references of it. It returns the
-// references that are still needed.
+// tidy removes the state of an external that was deleted, and whose entry is dropped, or references of it. It returns
+// the references that are still needed.
 func (u *upkeep) tidy(t *step) []metav1alpha1.Reference {
 	s, state := &t.s, t.s.recorded.state
 	key, refs := s.wanted.key, neededReferences(state, s)
@@ -96,7 +96,6 @@ func neededReferences(state *externalstate.State, s *situation) []metav1alpha1.R
 	return slices.DeleteFunc(slices.Clone(refs), isFree)
 }
 
-// secretNames returns the names of the Secrets among references.
 func secretNames(refs []metav1alpha1.Reference) []string {
 	var names []string
 	for _, ref := range refs {

@@ -50,19 +50,19 @@ func TestUpkeep(t *testing.T) {
 			s.recorded.reported = true
 		}}},
 		"a reference that no call needs": {
-			changes: []func(*situation){state(created), existing, referTo("former")}, shortens: true,
+			changes: []func(*situation){state(created), existing, referTo("previous")}, shortens: true,
 		},
 		"a reference that a call under way needs": {
-			changes: []func(*situation){state(created), existing, referTo("former"), func(s *situation) {
+			changes: []func(*situation){state(created), existing, referTo("previous"), func(s *situation) {
 				s.underway.verb = plan.VerbApply
 			}},
-			needed: []string{"former"},
+			needed: []string{"previous"},
 		},
 		"a reference without a handler": {
-			changes: []func(*situation){state(created), existing, referTo("former"), func(s *situation) {
+			changes: []func(*situation){state(created), existing, referTo("previous"), func(s *situation) {
 				s.wanted.driver = nil
 			}},
-			needed: []string{"former"},
+			needed: []string{"previous"},
 		},
 		"a deletion that is continued": {
 			changes: []func(*situation){state(deletingState), existing, notDesired, referTo("admin")}, records: true,

@@ -56,7 +56,6 @@ func (w *wanted) width() time.Duration {
 // manifest returns the desired manifest, or nil.
 func (w *wanted) manifest() map[string]any { return manifestOf(w.desired) }
 
-// manifestOf returns the manifest of an object, or nil.
 func manifestOf(o *manifests.Object) map[string]any {
 	if o == nil {
 		return nil
@@ -124,7 +123,6 @@ func (w *wanted) toRecord(o *manifests.Object) (json.RawMessage, []metav1alpha1.
 	return text, w.referencesOf(manifest)
 }
 
-// contentsOf returns the contents of references.
 func (w *wanted) contentsOf(refs []metav1alpha1.Reference) generator.References {
 	if len(refs) == 0 {
 		return nil
@@ -138,7 +136,6 @@ func (w *wanted) contentsOf(refs []metav1alpha1.Reference) generator.References 
 	return found
 }
 
-// missing returns the reasons why references have no content.
 func (w *wanted) missing(refs []metav1alpha1.Reference) []string {
 	var missing []string
 	for _, ref := range refs {

@@ -60,7 +60,6 @@ func (c *call) ended(t *step, answer external.Answer, err error) {
 	t.compare = true
 }
 
-// created enters the result of Create.
 func (c *call) created(t *step, answer external.Answer, err error) {
 	s := &t.s
 	if answer.ID == "" {
@@ -96,7 +95,6 @@ func (c *call) created(t *step, answer external.Answer, err error) {
 	})
 }
 
-// notCreated enters the failure of Create.
 func (c *call) notCreated(t *step, err error) {
 	s, digest := &t.s, c.action.digest()
 	f, after := failureOf(MethodCreate, err)

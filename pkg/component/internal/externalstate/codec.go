@@ -52,7 +52,6 @@ func digestOf(data []byte) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// encode returns the value of a state.
 func encode(owner manifests.Owner, key manifests.Key, s *State) ([]byte, error) {
 	if err := errors.Join(checkKey(key), s.check()); err != nil {
 		return nil, err
@@ -155,7 +154,6 @@ func readIndex(owner manifests.Owner, secretName string, data map[string][]byte,
 	return index{}, cause
 }
 
-// readData enters the data of a Secret.
 func (s *secret) readData(owner manifests.Owner, data map[string][]byte, isIntact bool) {
 	i, cause := readIndex(owner, records.ExternalsName(owner.ID(), s.number), data, isIntact)
 	s.writes, s.cause, s.held = i.Writes, cause, map[string]*holding{}

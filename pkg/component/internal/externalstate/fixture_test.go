@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 const reconciler = "parts.example.com"
 

@@ -36,7 +36,7 @@ func forms() map[manifests.Key]*State {
 			s.ID, s.Data, s.Intent, s.Since, s.Attempts = "", nil, IntentCreate, start, 3
 			s.Began, s.Window = began, 30*time.Second
 		}),
-		// Former versions recorded neither the time of the last attempt nor its window.
+		// Earlier versions recorded neither the time of the last attempt nor its window.
 		key("intended-before"): with(2, func(s *State) {
 			s.ID, s.Data, s.Intent, s.Since = "", nil, IntentCreate, start
 		}),

@@ -41,7 +41,6 @@ type edit struct {
 	move map[string]int
 }
 
-// edits are the changes of Secrets, by number.
 type edits map[int]*edit
 
 func (e edits) of(number int) *edit {
@@ -100,9 +99,9 @@ func (p placement) add(dataKey string, v encoded) error {
 	case in == nil:
 		return p.set(p.roomAfter(-1, cost), dataKey, v, cost)
 	}
-	former := costOf(dataKey, h.size)
-	if p.bytes[in.number]+cost-former <= maxSecret {
-		return p.set(in.number, dataKey, v, cost-former)
+	previous := costOf(dataKey, h.size)
+	if p.bytes[in.number]+cost-previous <= maxSecret {
+		return p.set(in.number, dataKey, v, cost-previous)
 	}
 	to := p.roomAfter(in.number, cost)
 	p.edits.of(in.number).move[dataKey] = to

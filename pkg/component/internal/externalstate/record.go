@@ -41,7 +41,6 @@ func (r *Record) find(dataKey string) (in *secret, h *holding, cause Cause) {
 	return nil, nil, ""
 }
 
-// secret returns the Secret with a number, or nil.
 func (r *Record) secret(number int) *secret {
 	for _, s := range r.secrets {
 		if s.number == number {
@@ -51,7 +50,6 @@ func (r *Record) secret(number int) *secret {
 	return nil
 }
 
-// keys returns the data keys of all externals.
 func (r *Record) keys() []string {
 	keys := map[string]bool{}
 	for _, s := range r.secrets {
@@ -166,15 +164,15 @@ func (s *secret) left() int {
 // notBefore compares a Secret with a previous version of it. If it has fewer writes than that version, the states that
 // differ from it are damaged. If its index cannot be used, or it has fewer writes, the states that it lost are
 // damaged.
-func (s *secret) notBefore(former *secret) *secret {
-	if s.cause == "" && s.writes >= former.writes {
+func (s *secret) notBefore(previous *secret) *secret {
+	if s.cause == "" && s.writes >= previous.writes {
 		return s
 	}
 	lost := Removed
 	if s.cause == "" {
 		lost = Older
 		for dataKey, h := range s.held {
-			known, ok := former.held[dataKey]
+			known, ok := previous.held[dataKey]
 			switch {
 			case h.cause != "":
 			case !ok || known.digest != h.digest || known.movedTo != h.movedTo:
@@ -184,12 +182,12 @@ func (s *secret) notBefore(former *secret) *secret {
 			}
 		}
 	}
-	for dataKey, known := range former.held {
+	for dataKey, known := range previous.held {
 		if _, ok := s.held[dataKey]; !ok {
 			s.held[dataKey] = &holding{key: known.key, cause: lost}
 		}
 	}
-	s.writes = max(s.writes, former.writes)
+	s.writes = max(s.writes, previous.writes)
 	return s
 }
 
@@ -211,7 +209,7 @@ const (
 	Edited Cause = "Edited"
 	// Swapped means that the content belongs to another component, another external or another Secret.
 	Swapped Cause = "Swapped"
-	// Removed means that the index has the key, and the Secret has no value; or that the Secret is gone.
+	// Removed means that the index has the key, and the Secret has no value; or that the Secret was deleted.
 	Removed Cause = "Removed"
 	// Older means that an older version of the Secret was restored since this process loaded or wrote it.
 	Older Cause = "Older"

@@ -57,15 +57,16 @@ func (s *Store) Load(ctx context.Context, owner manifests.Owner, last *Record) (
 			r = r.put(loaded)
 		}
 	}
-	for _, former := range last.secrets {
-		if r.secret(former.number) == nil && len(former.held) > 0 {
-			r = r.put(former.removed())
+	for _, previous := range last.secrets {
+		if r.secret(previous.number) == nil && len(previous.held) > 0 {
+			r = r.put(previous.removed())
 		}
 	}
 	return r, nil
 }
 
-// isComplete reports whether listed Secrets have all numbers from zero to the highest one, and those of the last record.
+// isComplete reports whether listed Secrets have all numbers from zero to the highest one, and those of the last
+// record.
 func isComplete(listed []metav1.PartialObjectMetadata, last *Record) bool {
 	numbers := map[int]bool{}
 	for i := range listed {
@@ -89,9 +90,9 @@ func (s *Store) load(
 	if number < 0 || number >= maxSecrets || listed.Name != records.ExternalsName(owner.ID(), number) {
 		return nil, nil
 	}
-	former := last.secret(number)
-	if former != nil && former.uid == string(listed.UID) && former.version == listed.ResourceVersion {
-		return former, nil
+	previous := last.secret(number)
+	if previous != nil && previous.uid == string(listed.UID) && previous.version == listed.ResourceVersion {
+		return previous, nil
 	}
 	object, err := s.Records.Get(ctx, types.NamespacedName{Namespace: listed.Namespace, Name: listed.Name})
 	if apierrors.IsNotFound(err) {
@@ -106,13 +107,13 @@ func (s *Store) load(
 			errors.New("another version of it was listed"))
 	}
 	loaded, err := read(ctx, owner, object, s.Records.IsIntact(object))
-	if err != nil || former == nil {
+	if err != nil || previous == nil {
 		return loaded, err
 	}
-	return loaded.notBefore(former), nil
+	return loaded.notBefore(previous), nil
 }
 
-// read returns the content of a Secret. It returns an error only if there is not enough memory.
+// read returns the content of a Secret. It returns an error only if the budget is exhausted.
 func read(
 	ctx context.Context, owner manifests.Owner, object *unstructured.Unstructured, isIntact bool,
 ) (*secret, error) {
@@ -133,8 +134,8 @@ func read(
 	return s, nil
 }
 
-// dataOf decodes the data of a Secret, and reserves memory for it and for the values in it. A text that is not base64
-// becomes an empty value, which is damaged.
+// dataOf decodes the data of a Secret, and reserves its share of the budget, and that of the values in it. A text that
+// is not base64 becomes an empty value, which is damaged.
 func dataOf(ctx context.Context, texts map[string]any) (map[string][]byte, error) {
 	const copies = 4
 	bytes := int64(0)
@@ -243,19 +244,18 @@ func (s *Store) writeAll(ctx context.Context, r *Record, planned edits) (*Record
 	return r, nil
 }
 
-// write carries out the edit of one Secret.
 func (s *Store) write(ctx context.Context, r *Record, number int, e *edit) (*secret, error) {
-	former := r.secret(number)
-	if former == nil {
-		former = &secret{number: number, held: map[string]*holding{}}
+	previous := r.secret(number)
+	if previous == nil {
+		previous = &secret{number: number, held: map[string]*holding{}}
 	}
-	next := former.with(r.owner, e)
+	next := previous.with(r.owner, e)
 	index, err := next.index(r.owner)
 	if err != nil {
 		return nil, err
 	}
 	object := s.Records.Externals(ctx, r.owner, records.ExternalsSecret{
-		Number: number, Index: index, Left: next.left(), Finalizers: former.finalizers, IsDeleted: former.isDeleted,
+		Number: number, Index: index, Left: next.left(), Finalizers: previous.finalizers, IsDeleted: previous.isDeleted,
 	})
 	data, _ := object.Object["data"].(map[string]any)
 	for dataKey := range e.drop {
@@ -265,11 +265,11 @@ func (s *Store) write(ctx context.Context, r *Record, number int, e *edit) (*sec
 		data[dataKey] = base64.StdEncoding.EncodeToString(v.data)
 	}
 	var written metav1.Object
-	if former.version == "" {
+	if previous.version == "" {
 		maps.DeleteFunc(data, func(_ string, text any) bool { return text == nil })
 		written, err = s.create(ctx, r, object)
 	} else {
-		written, err = s.patch(ctx, former, object)
+		written, err = s.patch(ctx, previous, object)
 	}
 	if err != nil {
 		return nil, problem("record the states of externals in Secret "+r.fullName(number), err)
@@ -299,11 +299,11 @@ func (s *Store) create(ctx context.Context, r *Record, object *unstructured.Unst
 
 // patch changes a Secret that has not changed since it was read. The response has no data.
 func (s *Store) patch(
-	ctx context.Context, former *secret, object *unstructured.Unstructured,
+	ctx context.Context, previous *secret, object *unstructured.Unstructured,
 ) (*metav1.PartialObjectMetadata, error) {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{
-			"resourceVersion": former.version,
+			"resourceVersion": previous.version,
 			"labels":          object.GetLabels(),
 			"annotations":     object.GetAnnotations(),
 			"finalizers":      object.GetFinalizers(),
@@ -332,8 +332,8 @@ func terminal(reason, format string, args ...any) error {
 	return &passerror.Error{Reason: reason, Message: fmt.Sprintf(format, args...), Terminal: true}
 }
 
-// problem returns the error for a failed request. A missing right, and a refusal by a quota or a policy, become condition
-// errors; see records.Problem.
+// problem returns the error for a failed request. A missing right, and a refusal by a quota or a policy, become
+// condition errors; see records.Problem.
 func problem(action string, err error) error {
 	if _, ok := errors.AsType[*passerror.Error](err); ok {
 		return err
