@@ -267,8 +267,8 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/externalstate", "states of externals in Secrets; it decides nothing",
-		`api/meta/v1alpha1 internal/apitext internal/bounded internal/budget pkg/component/internal/passerror
-			pkg/component/internal/records pkg/manifests`,
+		`api/meta/v1alpha1 internal/apitext internal/bounded internal/budget internal/settingtext pkg/component/external
+			pkg/component/internal/passerror pkg/component/internal/records pkg/manifests`,
 		"",
 	},
 	{

@@ -39,8 +39,8 @@ type Creator[S, O any] interface {
 type Created[O any] struct {
 	// ID identifies the external in later calls. It may be empty if the kind is an Identifier.
 	ID string
-	// State is kept with the external, in a Secret, and is given back in Ref.State; at most 64 KiB. It is lost with the
-	// answer: an external that is found after an uncertain create has none.
+	// State is kept with the external, in a Secret, and is given back in Ref.State; at most MaxState bytes. It is lost
+	// with the answer: an external that is found after an uncertain create has none.
 	State []byte
 	// Observed is the state of the new external.
 	Observed O

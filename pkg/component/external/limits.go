@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -20,6 +21,16 @@ const (
 	MaxID       = 1 << 10
 	MaxState    = 64 << 10
 	MaxObserved = 256 << 10
+)
+
+// Limits of what a service and its client send.
+const (
+	// maxDocument is the maximum size of a call and of an answer, in bytes, and maxDocumentHead a bound of the part of it
+	// without externals and references.
+	maxDocument     = 1 << 20
+	maxDocumentHead = 1 << 10
+	// maxRetryAfter is the maximum delay that a service can request.
+	maxRetryAfter = time.Hour
 )
 
 // maxText is the maximum size of a text for users, in bytes.

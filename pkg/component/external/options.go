@@ -37,17 +37,17 @@ type Options[S any] struct {
 	// List returns, such as a zone. Concurrency, Rate and Burst hold for each account. It must not wait. By default, all
 	// externals with equal contents of their references share an account.
 	Account func(Ref[S]) string
-	// Concurrency is the maximum number of calls at the same time; 4 by default.
+	// Concurrency is the maximum number of calls at the same time; DefaultConcurrency if zero.
 	Concurrency int
-	// Rate is the maximum number of calls in a second, 10 by default, and Burst is the number of calls without a delay,
-	// 20 by default.
+	// Rate is the maximum number of calls in a second, DefaultRate if zero, and Burst is the number of calls without a
+	// delay, DefaultBurst if zero.
 	Rate  float64
 	Burst int
-	// Timeout is the time-out of a call; 30 seconds by default.
+	// Timeout is the time-out of a call; DefaultTimeout if zero.
 	Timeout time.Duration
-	// Poll is the time between two observations of an external; 1 minute by default.
+	// Poll is the time between two observations of an external; DefaultPoll if zero.
 	Poll time.Duration
-	// Settle is the time after a write within which ErrNotFound proves nothing; 5 seconds by default. A negative value
+	// Settle is the time after a write within which ErrNotFound proves nothing; DefaultSettle if zero. A negative value
 	// means that the external system shows each write at once.
 	Settle time.Duration
 	// IdempotentFor is the time within which the external system treats a repeated Create with the same token as one

@@ -15,9 +15,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxExternal is the maximum size of the manifest of an external as JSON, in bytes. It is recorded in a Secret.
-const maxExternal = 64 << 10
-
 func isExternal(body map[string]any) bool {
 	return (&unstructured.Unstructured{Object: body}).GroupVersionKind().Group == manifests.ExternalGroup
 }
@@ -56,8 +53,8 @@ func (n normaliser) checkExternal(body *unstructured.Unstructured, s manifests.S
 	if _, err := settingtext.ExternalReferences(body); err != nil {
 		errs = append(errs, err)
 	}
-	if data, err := json.Marshal(body.Object); err != nil || len(data) > maxExternal {
-		errs = append(errs, fmt.Errorf("the manifest has %d bytes as JSON; an external may have %d", len(data), maxExternal))
+	if data, err := json.Marshal(body.Object); err != nil || len(data) > settingtext.MaxExternal {
+		errs = append(errs, fmt.Errorf("the manifest has %d bytes as JSON; an external may have %d", len(data), settingtext.MaxExternal))
 	}
 	if err := errors.Join(errs...); err != nil || n.CheckExternal == nil {
 		return err

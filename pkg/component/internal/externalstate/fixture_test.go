@@ -19,6 +19,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records/secretstest"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -130,7 +131,7 @@ func intended(number int) *State {
 // sized returns a state with a number of bytes in its value, or a few more.
 func sized(number, bytes int) *State {
 	s := created(number)
-	s.Data = make([]byte, min(bytes*3/4, maxData))
+	s.Data = make([]byte, min(bytes*3/4, external.MaxState))
 	rest := bytes - base64.StdEncoding.EncodedLen(len(s.Data))
 	s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("x", max(0, rest)) + `"}`)
 	return s

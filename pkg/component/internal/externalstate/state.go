@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -49,14 +51,9 @@ type State struct {
 	Gone bool `json:"gone,omitempty"`
 }
 
-// The limits of a state, in bytes.
-const (
-	maxManifest = 64 << 10
-	maxData     = 64 << 10
-	maxID       = 1 << 10
-	// maxValue is the maximum size of the JSON of a state. It is larger than the sum of the other limits in base64.
-	maxValue = 192 << 10
-)
+// maxValue is the maximum size of the JSON of a state, in bytes. It is larger than the sum of the limits of its parts in
+// base64.
+const maxValue = 192 << 10
 
 // maxWindow is the maximum time in which a call may begin.
 const maxWindow = 365 * 24 * time.Hour
@@ -95,9 +92,9 @@ func (s *State) check() error {
 		name       string
 		size, most int
 	}{
-		{"manifest", len(s.Manifest), maxManifest},
-		{"state that Create returned", len(s.Data), maxData},
-		{"id", len(s.ID), maxID},
+		{"manifest", len(s.Manifest), settingtext.MaxExternal},
+		{"state that Create returned", len(s.Data), external.MaxState},
+		{"id", len(s.ID), external.MaxID},
 	} {
 		if part.size > part.most {
 			errs = append(errs, fmt.Errorf(

@@ -9,6 +9,8 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
+	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -23,10 +25,10 @@ func TestStatesThatCannotBeWritten(t *testing.T) {
 		"a time far away":           {func(_ *manifests.Key, s *State) { s.Since = start.AddDate(8000, 0, 0) }, []string{"the time 10026-01-01"}},
 		"a manifest that is a list": {func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("[]") }, []string{"not a JSON object"}},
 		"a broken manifest":         {func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("{") }, []string{"not a JSON object"}},
-		"a large id":                {func(_ *manifests.Key, s *State) { s.ID = strings.Repeat("a", maxID+1) }, []string{"the id has 1025 bytes, more than 1024"}},
+		"a large id":                {func(_ *manifests.Key, s *State) { s.ID = strings.Repeat("a", external.MaxID+1) }, []string{"the id has 1025 bytes, more than 1024"}},
 		"several reasons": {func(_ *manifests.Key, s *State) {
-			s.Data = make([]byte, maxData+1)
-			s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("a", maxManifest) + `"}`)
+			s.Data = make([]byte, external.MaxState+1)
+			s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("a", settingtext.MaxExternal) + `"}`)
 		}, []string{"the manifest has 65544 bytes, more than 65536", "the state that Create returned has 65537 bytes"}},
 		"a deep manifest": {func(_ *manifests.Key, s *State) {
 			s.Manifest = json.RawMessage(strings.Repeat(`{"a":`, 1100) + "1" + strings.Repeat("}", 1100))
@@ -54,10 +56,10 @@ func TestStatesThatCannotBeWritten(t *testing.T) {
 
 func TestTheLargestStateFitsIntoAValue(t *testing.T) {
 	s := created(1)
-	s.Data, s.ID = make([]byte, maxData), strings.Repeat("\x01", maxID)
-	s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("<", maxManifest-8) + `"}`)
+	s.Data, s.ID = make([]byte, external.MaxState), strings.Repeat("\x01", external.MaxID)
+	s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("<", settingtext.MaxExternal-8) + `"}`)
 	data, err := encode(owner("app"), key("orders"), s)
-	if err != nil || len(s.Manifest) != maxManifest {
+	if err != nil || len(s.Manifest) != settingtext.MaxExternal {
 		t.Fatal(err)
 	}
 	if got, cause := decode(owner("app"), key("orders"), data); cause != "" || got.ID != s.ID {
