@@ -56,7 +56,7 @@ func TestChangesAreCheckedAsByCI(t *testing.T) {
 		t.Fatal(".ci/run calls no make")
 	}
 	workflow := read(t, ".github/workflows/ci.yaml")
-	for _, target := range strings.Fields(match[1]) {
+	for target := range strings.FieldsSeq(match[1]) {
 		if !strings.Contains(workflow, "{target: "+target+",") {
 			t.Errorf("ci.yaml does not run make %s, which .ci/run does", target)
 		}
