@@ -170,7 +170,8 @@ var (
 )
 
 // Unnamed returns the titles in a cell of a table for which exists returns false. The titles are separated by
-// semicolons, and may contain semicolons. The mark *operator* before a title, and a remark in parentheses after a
+// semicolons, and may contain semicolons. The shortest title that exists is taken, because the pattern of a table of
+// specs also matches what follows its title. The mark *operator* before a title, and a remark in parentheses after a
 // title, such as "(and each other kind)", do not count. A cell that begins with code names no specs.
 func Unnamed(cell string, exists func(title string) bool) []string {
 	if strings.HasPrefix(cell, "`") {
@@ -179,11 +180,11 @@ func Unnamed(cell string, exists func(title string) bool) []string {
 	cell = strings.TrimPrefix(ofOthers.ReplaceAllString(cell, "; "), "; ")
 	pieces, unnamed := strings.Split(cell, "; "), []string(nil)
 	for len(pieces) > 0 {
-		end := len(pieces)
-		for end > 0 && !exists(remark.ReplaceAllString(strings.Join(pieces[:end], "; "), "")) {
-			end--
+		end := 1
+		for end <= len(pieces) && !exists(remark.ReplaceAllString(strings.Join(pieces[:end], "; "), "")) {
+			end++
 		}
-		if end == 0 {
+		if end > len(pieces) {
 			unnamed, end = append(unnamed, remark.ReplaceAllString(pieces[0], "")), 1
 		}
 		pieces = pieces[end:]
