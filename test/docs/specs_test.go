@@ -109,6 +109,44 @@ func specsThatExist(t *testing.T) func(title string) bool {
 	}
 }
 
+// thread is a link to a thread in the tracker of another project.
+var thread = regexp.MustCompile(`^\[([a-z0-9-]+)#([0-9]+)\]\(https://github\.com/[a-z0-9-]+/([a-z0-9-]+)/issues/([0-9]+)\)$`)
+
+func TestTheProblemsOfOtherToolsAreProven(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "problems-of-other-tools.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exists := specsThatExist(t)
+	rows := 0
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | ")
+		if len(cells) != 4 || cells[0] == "problem" {
+			continue
+		}
+		rows++
+		for link := range strings.SplitSeq(cells[1], ", ") {
+			if parts := thread.FindStringSubmatch(link); parts == nil || parts[1] != parts[3] || parts[2] != parts[4] {
+				t.Errorf("docs/problems-of-other-tools.md has no link to a thread: %s", link)
+			}
+		}
+		if !strings.Contains(cells[2], ".md") {
+			t.Errorf("docs/problems-of-other-tools.md names no page of the project: %s", cells[2])
+		}
+		for _, title := range docs.Unnamed(cells[3], exists) {
+			t.Errorf("docs/problems-of-other-tools.md names a spec that does not exist: %s", title)
+		}
+		for _, cell := range cells {
+			if words := len(strings.Fields(cell)); words > 60 {
+				t.Errorf("docs/problems-of-other-tools.md has a cell with %d words: %s", words, cell)
+			}
+		}
+	}
+	if rows < 30 {
+		t.Errorf("%d rows name specs", rows)
+	}
+}
+
 func TestThePromisesNameSpecs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "reference", "promises.md"))
 	if err != nil {
