@@ -119,6 +119,13 @@ soak: cluster build ## Let components come and go amid trouble, for DURATION: 30
 hostile: cluster build ## Let a hostile tenant attack the operator beside a good one, for DURATION: 30m; test-long does, too
 	go run ./test/lab/hostile -duration $(DURATION) $(if $(SEED),-seed $(SEED))
 
+# The operator of the version before: make takeover OLD=../old/bin/fairlead-operator.
+OLD ?= bin/fairlead-operator
+
+.PHONY: takeover
+takeover: cluster build ## Let the operator take over the live components of the operator OLD, and back, without writing a dependent
+	go run ./test/lab/takeover -from $(OLD)
+
 # How long each target runs, and which targets: make fuzz FUZZTIME=10m FUZZ='FuzzYAML|FuzzJSON'.
 FUZZTIME ?= 90s
 FUZZ ?= .*
