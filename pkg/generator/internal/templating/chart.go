@@ -74,8 +74,10 @@ func chartHas(name string) bool {
 // chartFunctions returns the functions that only Helm has, or that behave differently in Helm. For example, Helm's
 // conversions return no errors, and charts rely on that.
 func (s *session) chartFunctions() template.FuncMap {
+	encodings, target := encodings{&s.Input}, targetOf(&s.Input)
+	target.asHelm = true
 	silent := func(encode func(any) (string, error)) any {
-		return s.encoder(func(value any) (string, error) {
+		return encodings.encoder(func(value any) (string, error) {
 			text, err := encode(value)
 			if err != nil {
 				return "", nil
@@ -87,26 +89,19 @@ func (s *session) chartFunctions() template.FuncMap {
 		"toYaml":        silent(toYAML),
 		"toYamlPretty":  silent(toPrettyYAML),
 		"toJson":        silent(toJSON),
-		"toToml":        s.encoder(toChartTOML),
-		"fromYaml":      decoder[map[string]any](s, s.yamlWithin, unmarshalYAML, failedMap),
-		"fromYamlArray": decoder[[]any](s, s.yamlWithin, unmarshalYAML, failedList),
-		"fromJson":      decoder[map[string]any](s, jsonWithin, json.Unmarshal, failedMap),
-		"fromJsonArray": decoder[[]any](s, jsonWithin, json.Unmarshal, failedList),
-		"fromToml":      decoder[map[string]any](s, tomlWithin, toml.Unmarshal, failedMap),
+		"toToml":        encodings.encoder(toChartTOML),
+		"fromYaml":      decoder[map[string]any](encodings, encodings.yamlWithin, unmarshalYAML, failedMap),
+		"fromYamlArray": decoder[[]any](encodings, encodings.yamlWithin, unmarshalYAML, failedList),
+		"fromJson":      decoder[map[string]any](encodings, jsonWithin, json.Unmarshal, failedMap),
+		"fromJsonArray": decoder[[]any](encodings, jsonWithin, json.Unmarshal, failedList),
+		"fromToml":      decoder[map[string]any](encodings, tomlWithin, toml.Unmarshal, failedMap),
 		"tpl": func(text string, data any) (string, error) {
 			written, err := s.tpl(text, data)
 			return strings.ReplaceAll(written, noValue, ""), err
 		},
-		"lookup":        s.chartLookup().lookup,
+		"lookup":        target.lookup,
 		"getHostByName": func(string) string { return "" },
 	}
-}
-
-// chartLookup returns the cluster that charts read.
-func (s *session) chartLookup() cluster {
-	target := s.target()
-	target.asHelm = true
-	return target
 }
 
 func toPrettyYAML(value any) (string, error) {
@@ -131,19 +126,19 @@ func unmarshalYAML(text []byte, into any) error { return yaml.Unmarshal(text, in
 // decoder returns a function that decodes a text. Like Helm, the function puts the text of an error into its result,
 // with failed, instead of returning an error.
 func decoder[T any](
-	s *session,
+	e encodings,
 	within func([]byte) error,
 	decode func([]byte, any) error,
 	failed func(T, error) T,
 ) func(string) (T, error) {
 	return func(text string) (T, error) {
 		var value T
-		if err := s.spendParsed(text, within); err != nil {
+		if err := e.spendParsed(text, within); err != nil {
 			return value, err
 		}
 		if err := decode([]byte(text), &value); err != nil {
 			// If a text has several errors, any of them may be returned.
-			s.Budget.varies = true
+			e.in.Budget.varies = true
 			return failed(value, err), nil
 		}
 		return value, nil

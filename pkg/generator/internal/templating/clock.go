@@ -6,29 +6,32 @@ import (
 	"time"
 )
 
-// clockFunctions returns the functions that use the current time or the local time zone. The current time is the time
+// clock are the template functions that use the current time or the local time zone.
+type clock struct{ in *Input }
+
+// functions returns the functions that use the current time or the local time zone. The current time is the time
 // in the request, and the time zone is UTC, because a rendering must depend only on its inputs.
-func (s *session) clockFunctions() template.FuncMap {
+func (c clock) functions() template.FuncMap {
 	inZone := func(f func(string, any, string) string) any {
-		return func(format string, date any, zone string) string { return f(format, s.timeOf(date), zone) }
+		return func(format string, date any, zone string) string { return f(format, c.timeOf(date), zone) }
 	}
 	functions := around(inZone, "dateInZone", "date_in_zone")
 	maps.Copy(functions, around(func(f func(any, string) string) any {
-		return func(date any, zone string) string { return f(s.timeOf(date), zone) }
+		return func(date any, zone string) string { return f(c.timeOf(date), zone) }
 	}, "htmlDateInZone"))
 	maps.Copy(functions, around(func(f func(any) string) any {
 		return func(value any) string {
 			if date, ok := value.(time.Time); ok {
-				return f(s.now().Sub(date).String())
+				return f(c.now().Sub(date).String())
 			}
 			return f(value)
 		}
 	}, "durationRound"))
 	maps.Copy(functions, template.FuncMap{
-		"now":      s.now,
-		"date":     func(format string, date any) string { return s.timeOf(date).Format(format) },
-		"htmlDate": func(date any) string { return s.timeOf(date).Format(time.DateOnly) },
-		"ago":      func(date any) string { return s.now().Sub(s.timeOf(date)).Round(time.Second).String() },
+		"now":      c.now,
+		"date":     func(format string, date any) string { return c.timeOf(date).Format(format) },
+		"htmlDate": func(date any) string { return c.timeOf(date).Format(time.DateOnly) },
+		"ago":      func(date any) string { return c.now().Sub(c.timeOf(date)).Round(time.Second).String() },
 		"mustToDate": func(format, text string) (time.Time, error) {
 			return time.ParseInLocation(format, text, time.UTC)
 		},
@@ -43,17 +46,17 @@ func (s *session) clockFunctions() template.FuncMap {
 	return functions
 }
 
-func (s *session) now() time.Time {
-	s.Budget.varies = true
-	if s.Request.Now.IsZero() {
-		s.Request.Now = time.Now()
+func (c clock) now() time.Time {
+	c.in.Budget.varies = true
+	if c.in.Request.Now.IsZero() {
+		c.in.Request.Now = time.Now()
 	}
-	return s.Request.Now.UTC()
+	return c.in.Request.Now.UTC()
 }
 
 // timeOf converts a date of a template to a time. The date is a time or a number of seconds since 1970; any other value
 // gives the current time.
-func (s *session) timeOf(date any) time.Time {
+func (c clock) timeOf(date any) time.Time {
 	switch date := date.(type) {
 	case time.Time:
 		return date.UTC()
@@ -66,6 +69,6 @@ func (s *session) timeOf(date any) time.Time {
 	case int64:
 		return time.Unix(date, 0).UTC()
 	default:
-		return s.now()
+		return c.now()
 	}
 }

@@ -19,21 +19,24 @@ import (
 // than their text form.
 const parsedCost = 4
 
-// encodings returns the template functions that convert values to and from YAML, JSON and TOML. They return an error if
+// encodings are the template functions that convert values to and from YAML, JSON and TOML.
+type encodings struct{ in *Input }
+
+// functions returns the template functions that convert values to and from YAML, JSON and TOML. They return an error if
 // a value cannot be converted. The functions whose names begin with must are the same functions; they exist because
 // templates for sprig use these names.
-func (s *session) encodings() template.FuncMap {
+func (e encodings) functions() template.FuncMap {
 	functions := template.FuncMap{
-		"fromYamlArray": s.array(s.fromYAML),
-		"fromJsonArray": s.array(s.fromJSON),
-		"fromYaml":      s.fromYAML,
-		"fromJson":      s.fromJSON,
-		"fromToml":      s.fromTOML,
-		"toYaml":        s.encoder(toYAML),
-		"toJson":        s.encoder(toJSON),
-		"toPrettyJson":  s.encoder(toPrettyJSON),
-		"toRawJson":     s.encoder(toRawJSON),
-		"toToml":        s.encoder(toTOML),
+		"fromYamlArray": e.array(e.fromYAML),
+		"fromJsonArray": e.array(e.fromJSON),
+		"fromYaml":      e.fromYAML,
+		"fromJson":      e.fromJSON,
+		"fromToml":      e.fromTOML,
+		"toYaml":        e.encoder(toYAML),
+		"toJson":        e.encoder(toJSON),
+		"toPrettyJson":  e.encoder(toPrettyJSON),
+		"toRawJson":     e.encoder(toRawJSON),
+		"toToml":        e.encoder(toTOML),
 	}
 	for name, function := range maps.Clone(functions) {
 		functions["must"+strings.ToUpper(name[:1])+name[1:]] = function
@@ -42,9 +45,9 @@ func (s *session) encodings() template.FuncMap {
 }
 
 // encoder returns a function that charges the size of a value to the budget and then encodes it.
-func (s *session) encoder(encode func(any) (string, error)) any {
+func (e encodings) encoder(encode func(any) (string, error)) any {
 	return func(value any) (string, error) {
-		if err := s.Budget.spendWritten(value); err != nil {
+		if err := e.in.Budget.spendWritten(value); err != nil {
 			return "", err
 		}
 		return encode(value)
@@ -85,27 +88,27 @@ func toTOML(value any) (string, error) {
 	return strings.TrimSuffix(text.String(), "\n"), err
 }
 
-func (s *session) fromYAML(text string) (any, error) {
-	if err := s.spendParsed(text, s.yamlWithin); err != nil {
+func (e encodings) fromYAML(text string) (any, error) {
+	if err := e.spendParsed(text, e.yamlWithin); err != nil {
 		return nil, err
 	}
 	asJSON, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
 		return nil, err
 	}
-	return s.fromJSON(string(asJSON))
+	return e.fromJSON(string(asJSON))
 }
 
 // nodeCost is the cost of a character that begins a map, a list or a value in a parsed text.
 const nodeCost = 16
 
 // spendParsed charges a text that is about to be decoded, and checks it with within.
-func (s *session) spendParsed(text string, within func([]byte) error) error {
-	if err := s.Budget.spendProduct(parsedCost, len(text)); err != nil {
+func (e encodings) spendParsed(text string, within func([]byte) error) error {
+	if err := e.in.Budget.spendProduct(parsedCost, len(text)); err != nil {
 		return err
 	}
 	nodes := strings.Count(text, ",") + strings.Count(text, "[") + strings.Count(text, "{") + strings.Count(text, ": ")
-	if err := s.Budget.spendProduct(nodes, nodeCost); err != nil {
+	if err := e.in.Budget.spendProduct(nodes, nodeCost); err != nil {
 		return err
 	}
 	if err := within([]byte(text)); err != nil {
@@ -114,8 +117,8 @@ func (s *session) spendParsed(text string, within func([]byte) error) error {
 	return nil
 }
 
-func (s *session) yamlWithin(text []byte) error {
-	return bounded.YAML(text, bounded.Limits{AliasBytes: s.Budget.limits.AliasBytes})
+func (e encodings) yamlWithin(text []byte) error {
+	return bounded.YAML(text, bounded.Limits{AliasBytes: e.in.Budget.limits.AliasBytes})
 }
 
 func jsonWithin(text []byte) error {
@@ -126,16 +129,16 @@ func jsonWithin(text []byte) error {
 func tomlWithin(text []byte) error { return bounded.TOML(text, bounded.Limits{}) }
 
 // fromJSON decodes whole numbers as int64, like the parameters of a component.
-func (s *session) fromJSON(text string) (any, error) {
-	if err := s.spendParsed(text, jsonWithin); err != nil {
+func (e encodings) fromJSON(text string) (any, error) {
+	if err := e.spendParsed(text, jsonWithin); err != nil {
 		return nil, err
 	}
 	var value any
 	return value, utiljson.Unmarshal([]byte(text), &value)
 }
 
-func (s *session) fromTOML(text string) (map[string]any, error) {
-	if err := s.spendParsed(text, tomlWithin); err != nil {
+func (e encodings) fromTOML(text string) (map[string]any, error) {
+	if err := e.spendParsed(text, tomlWithin); err != nil {
 		return nil, err
 	}
 	value := map[string]any{}
@@ -144,7 +147,7 @@ func (s *session) fromTOML(text string) (map[string]any, error) {
 }
 
 // array returns a function that decodes a text and returns an error if the result is not a list.
-func (s *session) array(decode func(string) (any, error)) func(string) ([]any, error) {
+func (e encodings) array(decode func(string) (any, error)) func(string) ([]any, error) {
 	return func(text string) ([]any, error) {
 		value, err := decode(text)
 		if err != nil || value == nil {

@@ -53,7 +53,7 @@ type instrument struct {
 
 func newInstrument(options Options) instrument {
 	i := instrument{functions: tableOf(options, nil), paying: map[string]bool{}}
-	for name := range (*session)(nil).payingFunctions() {
+	for name := range payingFunctions(options, &session{}) {
 		_, replaced := options.Functions[name]
 		i.paying[name] = !replaced
 	}

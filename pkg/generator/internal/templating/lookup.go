@@ -18,17 +18,17 @@ import (
 // errNoCluster is returned for look-ups in an offline rendering.
 var errNoCluster = errors.New("there is no cluster to read from")
 
-// cluster reads objects for one session, from the target cluster or from the cluster of the component.
+// cluster reads objects for the current rendering, from the target cluster or from the cluster of the component.
 type cluster struct {
-	session *session
-	of      func(generator.Request) generator.Lookup
+	in *Input
+	of func(generator.Request) generator.Lookup
 	// asHelm adds the marks of Helm to the component's own dependents; see markAsHelm.
 	asHelm bool
 }
 
-// target returns the cluster of the dependents.
-func (s *session) target() cluster {
-	return cluster{session: s, of: func(req generator.Request) generator.Lookup { return req.Target }}
+// targetOf returns the cluster of the dependents.
+func targetOf(in *Input) cluster {
+	return cluster{in: in, of: func(req generator.Request) generator.Lookup { return req.Target }}
 }
 
 // lookup returns an object, or a list of all objects if name is empty, like Helm. For a missing object it returns an
@@ -85,13 +85,13 @@ func isMissing(err error) bool {
 
 // read returns a copy of an object or a list, because templates can change it.
 func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any, error) {
-	budget := c.session.Budget
+	budget := c.in.Budget
 	if err := budget.ctx.Err(); err != nil {
 		return nil, err
 	}
 	gvk := schema.FromAPIVersionAndKind(apiVersion, kind)
 	wrapped := func(err error) error { return fmt.Errorf("%s %s: %w", gvk.GroupKind(), name, err) }
-	lookup := c.of(c.session.Request)
+	lookup := c.of(c.in.Request)
 	if lookup == nil {
 		return nil, wrapped(errNoCluster)
 	}
@@ -120,7 +120,7 @@ func (c cluster) read(apiVersion, kind, namespace, name string) (map[string]any,
 // their release. An object that the component released gets them too, because Helm leaves them on an object that it
 // keeps.
 func (c cluster) markAsHelm(object *unstructured.Unstructured) {
-	req := c.session.Request
+	req := c.in.Request
 	if !c.asHelm || req.Owns == nil || !req.Owns(object) {
 		return
 	}

@@ -10,26 +10,33 @@ import (
 	"dario.cat/mergo"
 )
 
-// changing returns the template functions that put values into an existing map.
-func (s *session) changing() template.FuncMap {
+// changing are the template functions that put values into an existing map.
+type changing struct {
+	in *Input
+	// chart is set for the functions of charts; see put.
+	chart bool
+}
+
+// functions returns the template functions that put values into an existing map.
+func (c changing) functions() template.FuncMap {
 	return template.FuncMap{
-		"set":            s.put,
-		"merge":          s.silentMerge(false),
-		"mergeOverwrite": s.silentMerge(true),
+		"set":            c.put,
+		"merge":          c.silentMerge(false),
+		"mergeOverwrite": c.silentMerge(true),
 		"mustMerge": func(into map[string]any, more ...map[string]any) (any, error) {
-			return s.merge(into, more, false)
+			return c.merge(into, more, false)
 		},
 		"mustMergeOverwrite": func(into map[string]any, more ...map[string]any) (any, error) {
-			return s.merge(into, more, true)
+			return c.merge(into, more, true)
 		},
 	}
 }
 
 // put sets a key of a map, and returns the map. A value that contains the map is an error, except in a chart: some
 // charts put their context into itself, and Helm accepts that. All functions that read such a map return an error.
-func (s *session) put(into map[string]any, key string, value any) (map[string]any, error) {
-	if !s.set.options.Chart {
-		if err := s.checkNotWithin(into, value); err != nil {
+func (c changing) put(into map[string]any, key string, value any) (map[string]any, error) {
+	if !c.chart {
+		if err := c.checkNotWithin(into, value); err != nil {
 			return nil, err
 		}
 	}
@@ -38,15 +45,15 @@ func (s *session) put(into map[string]any, key string, value any) (map[string]an
 }
 
 // checkNotWithin returns an error if a value contains a map.
-func (s *session) checkNotWithin(wanted map[string]any, value any) error {
-	search := &mapSearch{wanted: reflect.ValueOf(wanted).UnsafePointer(), rest: s.Budget.limits.OutputBytes / elementCost}
+func (c changing) checkNotWithin(wanted map[string]any, value any) error {
+	search := &mapSearch{wanted: reflect.ValueOf(wanted).UnsafePointer(), rest: c.in.Budget.limits.OutputBytes / elementCost}
 	switch found := search.in(value, 0); {
 	case found:
 		return &limitError{"the value contains the map itself: maps and lists cannot contain themselves"}
 	case search.tooDeep:
 		return errNesting
 	case search.rest < 0:
-		return s.Budget.exceeded()
+		return c.in.Budget.exceeded()
 	default:
 		return nil
 	}
@@ -88,22 +95,22 @@ func (m *mapSearch) in(value any, depth int) bool {
 }
 
 // silentMerge returns a function that merges maps. Like sprig, it returns an empty text if the maps cannot be merged.
-func (s *session) silentMerge(overwrite bool) any {
+func (c changing) silentMerge(overwrite bool) any {
 	return func(into map[string]any, more ...map[string]any) (any, error) {
-		merged, err := s.merge(into, more, overwrite)
+		merged, err := c.merge(into, more, overwrite)
 		var exceeded *limitError
-		if err == nil || errors.As(err, &exceeded) || s.Budget.ctx.Err() != nil {
+		if err == nil || errors.As(err, &exceeded) || c.in.Budget.ctx.Err() != nil {
 			return merged, err
 		}
 		// The merge ended in the middle of a map, which has no order.
-		s.Budget.varies = true
+		c.in.Budget.varies = true
 		return "", nil
 	}
 }
 
 // merge merges maps into the first map, like sprig.
-func (s *session) merge(into map[string]any, more []map[string]any, overwrite bool) (any, error) {
-	if err := s.Budget.spendMerged(slices.Concat([]map[string]any{into}, more)...); err != nil {
+func (c changing) merge(into map[string]any, more []map[string]any, overwrite bool) (any, error) {
+	if err := c.in.Budget.spendMerged(slices.Concat([]map[string]any{into}, more)...); err != nil {
 		return nil, err
 	}
 	options := []func(*mergo.Config){}
@@ -118,8 +125,8 @@ func (s *session) merge(into map[string]any, more []map[string]any, overwrite bo
 			return nil, err
 		}
 	}
-	if !s.set.options.Chart {
-		if err := s.Budget.fits(into); err != nil {
+	if !c.chart {
+		if err := c.in.Budget.fits(into); err != nil {
 			return nil, err
 		}
 	}

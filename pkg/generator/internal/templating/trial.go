@@ -24,29 +24,32 @@ var trialKey = sync.OnceValues(func() (string, error) {
 	return string(pem.EncodeToMemory(block)), nil
 })
 
-// keyFunctions returns the functions that make keys. In a trial they use one cheap key, because the generation of RSA
+// keys are the template functions that make keys.
+type keys struct{ in *Input }
+
+// functions returns the functions that make keys. In a trial they use one cheap key, because the generation of RSA
 // keys takes most of the time of a rendering with certificates.
-func (s *session) keyFunctions() template.FuncMap {
+func (k keys) functions() template.FuncMap {
 	functions := around(func(generate func(string) string) any {
 		return func(kind string) (string, error) {
-			if s.Request.Trial && (kind == "" || kind == "rsa") {
+			if k.in.Request.Trial && (kind == "" || kind == "rsa") {
 				return trialKey()
 			}
 			return generate(kind), nil
 		}
 	}, "genPrivateKey")
 	for _, name := range []string{"genCA", "genSelfSignedCert", "genSignedCert"} {
-		functions[name] = s.cheapInTrials(sprigFunctions[name], sprigFunctions[name+"WithKey"])
+		functions[name] = k.cheapInTrials(sprigFunctions[name], sprigFunctions[name+"WithKey"])
 	}
 	return functions
 }
 
 // cheapInTrials returns a function that calls function, and in a trial withKey, whose last parameter is a key. Otherwise
 // both have the same parameters and results, the last of which is an error.
-func (s *session) cheapInTrials(function, withKey any) any {
+func (k keys) cheapInTrials(function, withKey any) any {
 	plain := reflect.ValueOf(function)
 	return reflect.MakeFunc(plain.Type(), func(in []reflect.Value) []reflect.Value {
-		if !s.Request.Trial {
+		if !k.in.Request.Trial {
 			return plain.Call(in)
 		}
 		key, err := trialKey()

@@ -7,11 +7,14 @@ import (
 	"text/template"
 )
 
-// writing returns the template functions that convert their arguments, including maps and lists, to text.
-func (s *session) writing() template.FuncMap {
+// writing are the template functions that convert values to text, or copy them.
+type writing struct{ in *Input }
+
+// functions returns the template functions that convert their arguments, including maps and lists, to text.
+func (w writing) functions() template.FuncMap {
 	many := func(f func(...any) string) any {
 		return func(values ...any) (string, error) {
-			if err := s.Budget.spendWritten(values...); err != nil {
+			if err := w.in.Budget.spendWritten(values...); err != nil {
 				return "", err
 			}
 			return f(values...), nil
@@ -24,17 +27,17 @@ func (s *session) writing() template.FuncMap {
 		"js":       many(template.JSEscaper),
 		"urlquery": many(template.URLQueryEscaper),
 		"printf": func(format string, values ...any) (string, error) {
-			if err := s.Budget.spendWritten(values...); err != nil {
+			if err := w.in.Budget.spendWritten(values...); err != nil {
 				return "", err
 			}
-			s.Budget.varies = s.Budget.varies || addressVerb.MatchString(format)
+			w.in.Budget.varies = w.in.Budget.varies || addressVerb.MatchString(format)
 			return fmt.Sprintf(format, values...), nil
 		},
 	}
 	maps.Copy(functions, around(many, "cat", "quote", "squote"))
 	maps.Copy(functions, around(func(f func(any) string) any {
 		return func(value any) (string, error) {
-			if err := s.Budget.spendWritten(value); err != nil {
+			if err := w.in.Budget.spendWritten(value); err != nil {
 				return "", err
 			}
 			return f(value), nil
@@ -42,7 +45,7 @@ func (s *session) writing() template.FuncMap {
 	}, "toString"))
 	maps.Copy(functions, around(func(f func(any) []string) any {
 		return func(list any) ([]string, error) {
-			if err := s.Budget.spendWritten(list); err != nil {
+			if err := w.in.Budget.spendWritten(list); err != nil {
 				return nil, err
 			}
 			return f(list), nil
@@ -50,7 +53,7 @@ func (s *session) writing() template.FuncMap {
 	}, "toStrings", "sortAlpha"))
 	maps.Copy(functions, around(func(f func(string, any) string) any {
 		return func(separator string, list any) (string, error) {
-			if err := s.spendJoined(separator, list); err != nil {
+			if err := w.spendJoined(separator, list); err != nil {
 				return "", err
 			}
 			return f(separator, list), nil
@@ -60,20 +63,20 @@ func (s *session) writing() template.FuncMap {
 }
 
 // spendJoined charges the elements of a list, and the separators between them, to the budget.
-func (s *session) spendJoined(separator string, list any) error {
-	before := s.Budget.spent
-	if err := s.Budget.spendWritten(list); err != nil {
+func (w writing) spendJoined(separator string, list any) error {
+	before := w.in.Budget.spent
+	if err := w.in.Budget.spendWritten(list); err != nil {
 		return err
 	}
 	// Each element costs at least elementCost, so the quotient is at least the number of elements.
-	return s.Budget.spendProduct((s.Budget.spent-before)/elementCost, len(separator))
+	return w.in.Budget.spendProduct((w.in.Budget.spent-before)/elementCost, len(separator))
 }
 
 // copying returns the template functions that copy maps and lists.
-func (s *session) copying() template.FuncMap {
+func (w writing) copying() template.FuncMap {
 	functions := around(func(f func(any) any) any {
 		return func(value any) (any, error) {
-			if err := s.Budget.spendWritten(value); err != nil {
+			if err := w.in.Budget.spendWritten(value); err != nil {
 				return nil, err
 			}
 			return f(value), nil
@@ -81,7 +84,7 @@ func (s *session) copying() template.FuncMap {
 	}, "deepCopy")
 	maps.Copy(functions, around(func(f func(any) (any, error)) any {
 		return func(value any) (any, error) {
-			if err := s.Budget.spendWritten(value); err != nil {
+			if err := w.in.Budget.spendWritten(value); err != nil {
 				return nil, err
 			}
 			return f(value)
@@ -90,7 +93,7 @@ func (s *session) copying() template.FuncMap {
 	maps.Copy(functions, around(func(f func(...any) any) any {
 		return func(lists ...any) (any, error) {
 			for _, list := range lists {
-				if _, err := s.Budget.counted(reflect.ValueOf(list)); err != nil {
+				if _, err := w.in.Budget.counted(reflect.ValueOf(list)); err != nil {
 					return nil, err
 				}
 			}

@@ -13,8 +13,8 @@ import (
 
 // The functions of sprig convert, compare and print their arguments without limits: a map that contains itself
 // overflows the stack, and a list that contains the same list twice, 40 levels deep, takes all memory. Therefore each
-// function of the table whose parameters can hold maps or lists is guarded, unless it is known to read no more than the
-// first level of its arguments, or charges its arguments itself.
+// function of the table whose parameters can hold maps or lists is charged for its arguments, unless it is known to read
+// no more than the first level of its arguments, or charges its arguments itself.
 
 // shallow are the functions that read at most the first level of their arguments.
 var shallow = setOf(
@@ -34,80 +34,83 @@ func setOf(names ...string) map[string]bool {
 	return set
 }
 
-// guardAll guards the functions of a table. The functions in paying charge their arguments themselves. Functions of the
+// argumentCosts charges functions for their arguments before it calls them.
+type argumentCosts struct{ in *Input }
+
+// chargeAll lets the functions of a table charge their arguments. The functions in paying charge their arguments themselves. Functions of the
 // author of an operator are only checked: their arguments are not charged.
-func (s *session) guardAll(functions, paying, authored template.FuncMap) {
+func (c argumentCosts) chargeAll(functions, paying, authored template.FuncMap) {
 	for name, function := range functions {
 		_, pays := paying[name]
 		_, fromAuthor := authored[name]
 		switch {
 		case fromAuthor:
-			functions[name] = s.guardAuthored(function)
+			functions[name] = c.checkAuthored(function)
 		case pays || shallow[name]:
 		default:
-			functions[name] = s.guard(name, function)
+			functions[name] = c.charge(name, function)
 		}
 	}
 }
 
-// guard returns a function that charges the arguments of a function before it calls it.
-func (s *session) guard(name string, function any) any {
+// charge returns a function that charges the arguments of a function before it calls it.
+func (c argumentCosts) charge(name string, function any) any {
 	switch f := function.(type) {
 	case func(any) int:
 		return func(value any) (int, error) {
-			if err := s.Budget.spendArguments(value); err != nil {
+			if err := c.in.Budget.spendArguments(value); err != nil {
 				return 0, err
 			}
 			return f(value), nil
 		}
 	case func(any) int64:
 		return func(value any) (int64, error) {
-			if err := s.Budget.spendArguments(value); err != nil {
+			if err := c.in.Budget.spendArguments(value); err != nil {
 				return 0, err
 			}
 			return f(value), nil
 		}
 	case func(any, any) int64:
 		return func(a, b any) (int64, error) {
-			if err := s.Budget.spendArguments(a, b); err != nil {
+			if err := c.in.Budget.spendArguments(a, b); err != nil {
 				return 0, err
 			}
 			return f(a, b), nil
 		}
 	case func(...any) int64:
 		return func(values ...any) (int64, error) {
-			if err := s.Budget.spendArguments(values...); err != nil {
+			if err := c.in.Budget.spendArguments(values...); err != nil {
 				return 0, err
 			}
 			return f(values...), nil
 		}
 	case func(any, any) bool:
 		return func(a, b any) (bool, error) {
-			if err := s.Budget.spendArguments(a, b); err != nil {
+			if err := c.in.Budget.spendArguments(a, b); err != nil {
 				return false, err
 			}
 			return f(a, b), nil
 		}
 	default:
-		return s.guardOther(name, function)
+		return c.chargeOther(name, function)
 	}
 }
 
-// guardOther is guard for functions of any type. It knows which arguments of a function are read, and how often.
-func (s *session) guardOther(name string, function any) any {
-	check := func(arguments []any) error { return s.Budget.spendArguments(arguments...) }
+// chargeOther is charge for functions of any type. It knows which arguments of a function are read, and how often.
+func (c argumentCosts) chargeOther(name string, function any) any {
+	check := func(arguments []any) error { return c.in.Budget.spendArguments(arguments...) }
 	switch name {
 	case "dict":
-		return s.dict
+		return c.dict
 	case "slice", "mustSlice":
-		check = func(arguments []any) error { return s.Budget.spendArguments(arguments[1:]...) }
+		check = func(arguments []any) error { return c.in.Budget.spendArguments(arguments[1:]...) }
 	case "without", "mustWithout", "uniq", "mustUniq":
-		check = s.spendComparisons
+		check = c.spendComparisons
 	case "chunk", "mustChunk":
-		check = s.spendChunks
+		check = c.spendChunks
 	}
 	if strings.HasPrefix(name, "regex") || strings.HasPrefix(name, "mustRegex") {
-		return checked(function, s.spendMatches)
+		return checked(function, c.spendMatches)
 	}
 	if !canNest(reflect.TypeOf(function)) {
 		return function
@@ -115,14 +118,14 @@ func (s *session) guardOther(name string, function any) any {
 	return checked(function, check)
 }
 
-// guardAuthored returns a function that checks the nesting of the arguments of a function before it calls it.
-func (s *session) guardAuthored(function any) any {
+// checkAuthored returns a function that checks the nesting of the arguments of a function before it calls it.
+func (c argumentCosts) checkAuthored(function any) any {
 	if !canNest(reflect.TypeOf(function)) {
 		return function
 	}
 	return checked(function, func(arguments []any) error {
 		for _, argument := range arguments {
-			if err := s.Budget.fits(argument); err != nil {
+			if err := c.in.Budget.fits(argument); err != nil {
 				return err
 			}
 		}
@@ -218,28 +221,28 @@ const comparisonsPerByte = 16
 
 // spendComparisons charges the arguments of a function that compares each element of a list with others: with the
 // other arguments, or with all other elements if there are none.
-func (s *session) spendComparisons(arguments []any) error {
-	before := s.Budget.spent
-	if err := s.Budget.spendArguments(arguments...); err != nil {
+func (c argumentCosts) spendComparisons(arguments []any) error {
+	before := c.in.Budget.spent
+	if err := c.in.Budget.spendArguments(arguments...); err != nil {
 		return err
 	}
 	others := len(arguments) - 1
 	if list := reflect.ValueOf(arguments[0]); others == 0 && list.Kind() == reflect.Slice {
 		others = list.Len()
 	}
-	return s.Budget.spendProduct(others, (s.Budget.spent-before)/comparisonsPerByte)
+	return c.in.Budget.spendProduct(others, (c.in.Budget.spent-before)/comparisonsPerByte)
 }
 
 // spendChunks charges the lists that chunk makes of the elements of a list.
-func (s *session) spendChunks(arguments []any) error {
+func (c argumentCosts) spendChunks(arguments []any) error {
 	if list := reflect.ValueOf(arguments[1]); list.Kind() == reflect.Slice {
-		return s.Budget.spendProduct(list.Len(), callCost)
+		return c.in.Budget.spendProduct(list.Len(), callCost)
 	}
 	return nil
 }
 
 // spendMatches checks the size of a regular expression, and charges the list of its matches in a text.
-func (s *session) spendMatches(arguments []any) error {
+func (c argumentCosts) spendMatches(arguments []any) error {
 	if len(arguments) < 2 {
 		return nil
 	}
@@ -256,15 +259,15 @@ func (s *session) spendMatches(arguments []any) error {
 		if most >= 0 {
 			matches = min(matches, most)
 		}
-		return s.Budget.spendProduct(matches, elementCost)
+		return c.in.Budget.spendProduct(matches, elementCost)
 	}
 	return nil
 }
 
 // dict returns a new map of keys and values, in turn.
-func (s *session) dict(values ...any) (map[string]any, error) {
+func (c argumentCosts) dict(values ...any) (map[string]any, error) {
 	for i := 0; i < len(values); i += 2 {
-		if err := s.Budget.spendArguments(values[i]); err != nil {
+		if err := c.in.Budget.spendArguments(values[i]); err != nil {
 			return nil, err
 		}
 	}
