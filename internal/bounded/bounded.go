@@ -16,6 +16,13 @@ const (
 	DefaultAliasBytes = 8 << 20
 )
 
+// Defaults of the limits of all manifests of a rendering. They are far above the size of a component, and far below a
+// size that harms an operator.
+const (
+	DefaultRenderedObjects = 20_000
+	DefaultRenderedNodes   = 1_000_000
+)
+
 // Limits are the limits of a text. Zero values select the defaults.
 type Limits struct {
 	// Nodes is the maximum number of nodes. Aliases count as the nodes that replace them.

@@ -102,7 +102,7 @@ func (v *verifier) accept(_ context.Context, name types.NamespacedName) error {
 // call sends a call, and returns the answer as one line.
 func (v *verifier) call(ctx context.Context, path, secret string) string {
 	request := httptest.NewRequestWithContext(ctx, http.MethodPost, path, strings.NewReader("{}"))
-	request.Header.Set(signatureHeader, eventsource.Sign([]byte(secret), []byte("{}")))
+	request.Header.Set(eventsource.SignatureHeader, eventsource.Sign([]byte(secret), []byte("{}")))
 	answer := httptest.NewRecorder()
 	v.handler(v.accept).ServeHTTP(answer, request)
 	return strings.TrimSpace(fmt.Sprint(answer.Code, " ", answer.Header().Get("Retry-After"), " ", answer.Body))

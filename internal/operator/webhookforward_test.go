@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 // The callers close their half of the connection before they read the answer.
@@ -20,10 +22,10 @@ func TestAStandbyAnswersAsTheLeaderIfACallEndsEarly(t *testing.T) {
 			{"a complete body", "Content-Length: 1", "x", "HTTP/1.1 202 Accepted"},
 			{"a short body", "Content-Length: 9", "x", "HTTP/1.1 400 Bad Request"},
 			{"a chunk that is none", "Transfer-Encoding: chunked", "no chunk\r\n", "HTTP/1.1 400 Bad Request"},
-			{"no signature", "Content-Length: 1048576\r\n" + signatureHeader + ": none", strings.Repeat("x", 1<<20), "HTTP/1.1 401 Unauthorized"},
+			{"no signature", "Content-Length: 1048576\r\n" + eventsource.SignatureHeader + ": none", strings.Repeat("x", 1<<20), "HTTP/1.1 401 Unauthorized"},
 		} {
 			text := "POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + c.headers + "\r\n" +
-				signatureHeader + ": " + signed("x")[signatureHeader] + "\r\n\r\n" + c.body
+				eventsource.SignatureHeader + ": " + signed("x")[eventsource.SignatureHeader] + "\r\n\r\n" + c.body
 			if got := exchange(t, to.String(), text, true); got != c.want {
 				t.Errorf("%s to %s: %s, want %s", c.name, to, got, c.want)
 			}

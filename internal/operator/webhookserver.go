@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/component"
+	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 )
 
 const (
@@ -45,11 +46,8 @@ const (
 	leaderRetry = 5 * time.Second
 )
 
-const (
-	signatureHeader = "X-Hub-Signature-256"
-	// forwardedHeader marks a call that another replica forwarded. Such a call is not forwarded again.
-	forwardedHeader = "X-Fairlead-Forwarded"
-)
+// forwardedHeader marks a call that another replica forwarded. Such a call is not forwarded again.
+const forwardedHeader = "X-Fairlead-Forwarded"
 
 // Leader tells where the replica is that reconciles; see package leader.
 type Leader interface {
@@ -167,7 +165,7 @@ func (p *replica) forward(w http.ResponseWriter, r *http.Request) {
 
 // hasSignature reports whether the header of the signature has the form of one.
 func hasSignature(r *http.Request) bool {
-	given, signed := strings.CutPrefix(r.Header.Get(signatureHeader), "sha256=")
+	given, signed := strings.CutPrefix(r.Header.Get(eventsource.SignatureHeader), "sha256=")
 	signature, err := hex.DecodeString(given)
 	return signed && err == nil && len(signature) == sha256.Size
 }
@@ -217,7 +215,7 @@ func forwarded(
 		Method: http.MethodPost,
 		URL:    &url.URL{Scheme: "http", Host: leader.String(), Path: WebhookPath + name.Namespace + "/" + name.Name},
 		Header: http.Header{
-			signatureHeader: {r.Header.Get(signatureHeader)}, forwardedHeader: {"1"},
+			eventsource.SignatureHeader: {r.Header.Get(eventsource.SignatureHeader)}, forwardedHeader: {"1"},
 		},
 		Body: http.NoBody, ContentLength: r.ContentLength,
 	}

@@ -65,7 +65,7 @@ func send(t *testing.T, to netip.AddrPort, method, path string, body io.Reader, 
 }
 
 func signed(body string) map[string]string {
-	return map[string]string{signatureHeader: eventsource.Sign([]byte("s3cret"), []byte(body))}
+	return map[string]string{eventsource.SignatureHeader: eventsource.Sign([]byte("s3cret"), []byte(body))}
 }
 
 func TestAStandbyForwardsCallsToTheLeader(t *testing.T) {
@@ -170,7 +170,7 @@ func TestAStandbyTrustsTheAnswerOfALeaderLittle(t *testing.T) {
 		e.other.Store(&address)
 		p := newReplica(e)
 		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook/shop/a", strings.NewReader("x"))
-		request.Header.Set(signatureHeader, signed("x")[signatureHeader])
+		request.Header.Set(eventsource.SignatureHeader, signed("x")[eventsource.SignatureHeader])
 		request.Header.Set("Authorization", "Bearer of the ingress")
 		request.Header.Set("Cookie", "a=b")
 		answer := httptest.NewRecorder()
@@ -202,7 +202,7 @@ func TestACallIsAcceptedOnlyWhileThisReplicaHoldsTheLease(t *testing.T) {
 	})
 	p.active.Store(true)
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/webhook/shop/a", strings.NewReader("x"))
-	request.Header.Set(signatureHeader, signed("x")[signatureHeader])
+	request.Header.Set(eventsource.SignatureHeader, signed("x")[eventsource.SignatureHeader])
 	answer := httptest.NewRecorder()
 	p.ServeHTTP(answer, request)
 	if answer.Code != http.StatusServiceUnavailable || answer.Header().Get("Retry-After") != "5" {
@@ -277,7 +277,7 @@ func TestTheServerOfCallsRefusesWhatIsNoCall(t *testing.T) {
 	p.active.Store(true)
 	address, stop := serveCalls(t, p)
 	defer stop()
-	signature := "\r\n" + signatureHeader + ": " + signed("x")[signatureHeader] + "\r\nHost: a\r\n"
+	signature := "\r\n" + eventsource.SignatureHeader + ": " + signed("x")[eventsource.SignatureHeader] + "\r\nHost: a\r\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"a call", "POST /webhook/shop/a HTTP/1.1" + signature + "Content-Length: 1\r\n\r\nx", "HTTP/1.1 202 Accepted"},
 		{"HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1 404 Not Found"},
@@ -319,7 +319,7 @@ func TestSlowAndIdleCallersAreDisconnected(t *testing.T) {
 		defer func() { _ = connection.Close() }()
 		text := []string{
 			"", "POST /webhook/shop/a HTTP/1.1\r\n",
-			"POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + signatureHeader + ": " + signed("x")[signatureHeader] + "\r\nContent-Length: 100\r\n\r\nx",
+			"POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + eventsource.SignatureHeader + ": " + signed("x")[eventsource.SignatureHeader] + "\r\nContent-Length: 100\r\n\r\nx",
 		}[n%3]
 		if _, err := io.WriteString(connection, text); err != nil {
 			t.Fatal(err)

@@ -1,14 +1,18 @@
 package generator
 
-import "time"
+import (
+	"time"
+
+	"github.com/fairlead-io/fairlead/internal/bounded"
+)
 
 // Defaults of Limits. They are far above the size of a component, and far below a size that harms an operator.
 const (
 	DefaultMaxOutputBytes = 64 << 20
-	DefaultMaxObjects     = 20_000
-	DefaultMaxNodes       = 1_000_000
+	DefaultMaxObjects     = bounded.DefaultRenderedObjects
+	DefaultMaxNodes       = bounded.DefaultRenderedNodes
 	DefaultMaxDepth       = 200
-	DefaultMaxAliasBytes  = 8 << 20
+	DefaultMaxAliasBytes  = bounded.DefaultAliasBytes
 	DefaultMaxDuration    = 30 * time.Second
 )
 

@@ -13,13 +13,6 @@ import (
 	"github.com/fairlead-io/fairlead/internal/objectmeta"
 )
 
-// Defaults of the limits of a Decoder.
-const (
-	defaultMaxObjects    = 20_000
-	defaultMaxAliasBytes = 8 << 20
-	defaultMaxNodes      = 1_000_000
-)
-
 // documentShare is the part of MaxNodes that one document may have: decoding takes about five times as much memory as
 // its result.
 const documentShare = 5
@@ -36,7 +29,7 @@ func Decode(file string, data []byte) ([]*unstructured.Unstructured, error) {
 type Decoder struct {
 	// MaxObjects is the maximum number of manifests; 20,000 by default.
 	MaxObjects int
-	// MaxAliasBytes limits the expansion of aliases in a document, see CheckAliases; 8 MiB by default.
+	// MaxAliasBytes limits the expansion of aliases in a document, 8 MiB by default.
 	MaxAliasBytes int
 	// MaxNodes is the maximum number of maps, lists, values and keys; 1,000,000 by default. A document may have a fifth
 	// of them. Maps and lists may nest 1000 deep.
@@ -81,7 +74,7 @@ func (d *Decoder) Decode(file string, data []byte) ([]*unstructured.Unstructured
 			errs = append(errs, fmt.Errorf("%s: there may be more mistakes than these %d", file, len(errs)))
 			break
 		}
-		if limit := cmp.Or(d.MaxObjects, defaultMaxObjects); d.found > limit {
+		if limit := cmp.Or(d.MaxObjects, bounded.DefaultRenderedObjects); d.found > limit {
 			return nil, &FileError{
 				File: file,
 				Line: document.line,
@@ -128,13 +121,13 @@ func (d *Decoder) document(
 	return objects, duplicates, mistakes
 }
 
-func (d *Decoder) maxNodes() int { return cmp.Or(d.MaxNodes, defaultMaxNodes) }
+func (d *Decoder) maxNodes() int { return cmp.Or(d.MaxNodes, bounded.DefaultRenderedNodes) }
 
 // documentLimits returns the limits of the next document.
 func (d *Decoder) documentLimits() bounded.Limits {
 	return bounded.Limits{
 		Nodes:      max(d.maxNodes()/documentShare, 1),
-		AliasBytes: cmp.Or(d.MaxAliasBytes, defaultMaxAliasBytes),
+		AliasBytes: d.MaxAliasBytes,
 	}
 }
 

@@ -99,7 +99,7 @@ var rooms = []room{
 		"pkg/manifests", "context k8s.io/client-go/dynamic/... net net/http",
 	},
 	{"pkg/component/result", "data that every package may import", "api/meta/v1alpha1 pkg/manifests", ""},
-	{"pkg/generator", "the interface of generators, and no engine", "api/meta/v1alpha1 pkg/manifests", ""},
+	{"pkg/generator", "the interface of generators, and no engine", "api/meta/v1alpha1 internal/bounded pkg/manifests", ""},
 	{
 		"pkg/internal/ordering", "orders of manifests",
 		"api/meta/v1alpha1 internal/builtintypes pkg/internal/hookorder pkg/manifests", clients,

@@ -129,6 +129,9 @@ func (m *Mailbox[T, V]) Handler(o WebhookOptions, decode func(body []byte) (V, e
 	return WebhookHandler(o)
 }
 
-// Sign returns the value of the header X-Hub-Signature-256 for a body, for senders and for tests. With
-// WebhookOptions.Window, body is the time, a dot, and the body.
+// SignatureHeader is the header with the signature of a call.
+const SignatureHeader = sources.SignatureHeader
+
+// Sign returns the value of SignatureHeader for a body, for senders and for tests. With WebhookOptions.Window, body is
+// the time, a dot, and the body.
 func Sign(secret, body []byte) string { return sources.Sign(secret, body) }

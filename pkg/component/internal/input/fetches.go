@@ -34,8 +34,8 @@ const (
 	// maxFetchesEach is the number of fetches for the components of one namespace that run at the same time, so that slow
 	// servers of one tenant leave slots to others.
 	maxFetchesEach = MaxFetches / 2
-	// maxFetch is the timeout of one attempt. It does not include the wait for a slot.
-	maxFetch = 10 * time.Minute
+	// MaxFetch is the timeout of one attempt. It does not include the wait for a slot.
+	MaxFetch = 10 * time.Minute
 	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
 	// pass before the end of this delay does not start another attempt.
 	firstFetchRetry, lastFetchRetry = time.Second, time.Minute
@@ -226,7 +226,7 @@ func (s *Fetches) fetch(
 			err = fmt.Errorf("the fetcher panicked: %v", cause)
 		}
 	}()
-	ctx, stop := context.WithTimeout(ctx, maxFetch)
+	ctx, stop := context.WithTimeout(ctx, MaxFetch)
 	defer stop()
 	files, err = s.fetcher.Fetch(ctx, ref)
 	if err == nil && files == nil {
@@ -245,7 +245,7 @@ func (f *fetch) failure(now time.Time) error {
 	switch {
 	case p.Terminal:
 	case f.running:
-		p.RetryAfter = maxFetch
+		p.RetryAfter = MaxFetch
 	default:
 		p.RetryAfter = max(p.RetryAfter, f.retryAt.Sub(now))
 	}

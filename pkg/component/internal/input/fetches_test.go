@@ -138,7 +138,7 @@ func TestATransientFailureIsRepeatedAfterADelayThatDoubles(t *testing.T) {
 		time.Sleep(999 * time.Millisecond)
 		expect("fetch the source: broken pipe", time.Millisecond)
 		time.Sleep(time.Millisecond)
-		expect("fetch the source: broken pipe", maxFetch) // The second attempt is running.
+		expect("fetch the source: broken pipe", MaxFetch) // The second attempt is running.
 		time.Sleep(time.Second)
 		expect("fetch the source: no route", 2*time.Second)
 		time.Sleep(2 * time.Second)

@@ -160,9 +160,6 @@ func withAttempt(
 	return s
 }
 
-// maxSource is the maximum length of the name of a source in the history, in bytes.
-const maxSource = 256
-
 // revisionRecord returns the history entry of a revision that begins.
 func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) metav1alpha1.RevisionRecord {
 	record := metav1alpha1.RevisionRecord{
@@ -175,7 +172,7 @@ func revisionRecord(revision, generation int64, in input.Inputs, now time.Time) 
 			record.SourceDigest = ref.ContentDigest()
 		}
 	}
-	record.Source = passerror.Truncate(record.Source, maxSource)
+	record.Source = passerror.Truncate(record.Source, status.MaxSource)
 	return record
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -210,8 +211,8 @@ func TestTheRecordOfARevisionNamesItsSource(t *testing.T) {
 			}
 		})
 	}
-	long := input.Inputs{Declaration: input.Declaration{SourceName: strings.Repeat("n", 2*maxSource)}}
-	if got := revisionRecord(1, 1, long, start).Source; len(got) > maxSource {
-		t.Errorf("the name of the source in the history has %d bytes, which is more than maxSource", len(got))
+	long := input.Inputs{Declaration: input.Declaration{SourceName: strings.Repeat("n", 2*status.MaxSource)}}
+	if got := revisionRecord(1, 1, long, start).Source; len(got) > status.MaxSource {
+		t.Errorf("the name of the source in the history has %d bytes, which is more than status.MaxSource", len(got))
 	}
 }

@@ -32,9 +32,6 @@ const (
 	timeShift = 400*24*time.Hour + 7*time.Hour + 11*time.Minute + 13*time.Second
 	// maxGenerate is the timeout of a call of the generator, which occupies one of the reconciler's workers.
 	maxGenerate = time.Minute
-	// maxFetch is the delay before the next pass over a component whose source is being fetched. The end of the fetch
-	// starts the pass earlier.
-	maxFetch = 10 * time.Minute
 )
 
 // job renders the inputs of a pass, once or several times.
@@ -109,7 +106,7 @@ func (r *Renderer) source(ctx context.Context, req Request) (fs.FS, error) {
 	if errors.Is(err, passerror.ErrObserving) && !req.Inputs.StandIn(req.Status) {
 		return nil, &passerror.Error{
 			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + req.Inputs.Source.Location(),
-			RetryAfter: maxFetch,
+			RetryAfter: input.MaxFetch, // The end of the fetch starts the next pass earlier.
 		}
 	}
 	return files, err

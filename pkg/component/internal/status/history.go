@@ -12,12 +12,12 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
-// maxHistory is the maximum number of entries in the history of a status. maxSource is the maximum length of the name
+// maxHistory is the maximum number of entries in the history of a status. MaxSource is the maximum length of the name
 // of a source in an entry, in bytes. maxAdopted is the maximum number of adopted objects that an entry names, and
 // maxAdoptedText the maximum length of the text about one of them.
 const (
 	maxHistory     = 10
-	maxSource      = 256
+	MaxSource      = 256
 	maxAdopted     = 10
 	maxAdoptedText = 512
 )

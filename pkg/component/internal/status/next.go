@@ -73,7 +73,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 	setStaleInputs(&next, r)
 	next.Finalizers = r.Finalizers
 	if r.Acknowledged != "" {
-		next.LastHandledReconcileAt = passerror.Truncate(r.Acknowledged, maxSource)
+		next.LastHandledReconcileAt = passerror.Truncate(r.Acknowledged, MaxSource)
 	}
 	return next, v
 }
@@ -115,7 +115,7 @@ func withCurrentNames(before metav1alpha1.Status) metav1alpha1.Status {
 func Suspended(cause string) *passerror.Error {
 	message := "reconciling is suspended in the spec"
 	if cause != "" {
-		message += ": " + passerror.Truncate(cause, maxSource)
+		message += ": " + passerror.Truncate(cause, MaxSource)
 	}
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended,

@@ -59,7 +59,7 @@ func NewTest(base command.Base) *cobra.Command {
 		}),
 		ValidArgsFunction: base.Completer.Component,
 	}
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 5*time.Minute, "time that each test has, such as 1m")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", command.DefaultTimeout, "time that each test has, such as 1m")
 	command.AddInputFlag(cmd.Flags(), &o.inputs)
 	cmd.Flags().BoolVar(&o.logs, "logs", false, "show the logs of each test after its result")
 	return cmd

@@ -11,8 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/wait"
 )
 
-// defaultTimeout is the default of --timeout.
-const defaultTimeout = 5 * time.Minute
+// DefaultTimeout is the default of --timeout, of all commands.
+const DefaultTimeout = 5 * time.Minute
 
 // defaultUnserved is the default of --unserved-timeout. It is long enough for a program that defines its types when it
 // starts.
@@ -35,7 +35,7 @@ func (w *WaitFlags) AddTo(flags *pflag.FlagSet, usage string) {
 
 // AddTimeout adds --timeout to the flags of a command that always waits.
 func (w *WaitFlags) AddTimeout(flags *pflag.FlagSet) {
-	flags.DurationVar(&w.Timeout, "timeout", defaultTimeout, "maximum time of the wait; 0 is no limit")
+	flags.DurationVar(&w.Timeout, "timeout", DefaultTimeout, "maximum time of the wait; 0 is no limit")
 }
 
 // AddUnserved adds --unserved-timeout to the flags of a command that waits until a component is Ready.
