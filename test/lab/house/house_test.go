@@ -41,6 +41,55 @@ func TestAFolderWithoutModuleIsAnError(t *testing.T) {
 	}
 }
 
+// A reason that nobody needs any more would permit that the place grows again.
+func TestEachReasonIsNeeded(t *testing.T) {
+	c, err := load(t.Context(), filepath.Join("..", "..", ".."), "./api/...", "./cmd/...", "./internal/...", "./pkg/...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	measures := []measure{
+		c.filesOfPackages(), c.linesOfPackages(), c.linesOfFiles(), c.methodsOfTypes(), c.fieldsOfStructs(),
+		c.lengthOfFunctions(),
+	}
+	for _, r := range unneeded(reasons, measures) {
+		t.Errorf("%s is not above the goal of %q any more: remove its reason", r.place, r.measure)
+	}
+	for i, r := range reasons {
+		if r.why == "" || reasonFor(reasons[:i], measure{name: r.measure}, place{where: r.place}) != "" {
+			t.Errorf("%s has two reasons or an empty one", r.place)
+		}
+	}
+}
+
+func TestPlacesAboveAGoal(t *testing.T) {
+	measures := []measure{
+		{name: "fields", goal: "2", limit: 2, places: []place{
+			{3, "shop.Shop, pkg/shop/shop.go:15"}, {4, "shop.stock, pkg/shop/stock.go:4"}, {2, "shop.label, pkg/shop/stock.go:23"},
+			{9, "main.world, test/lab/soak/world.go:35"},
+		}},
+		{name: "lines", goal: "10", limit: 10, places: []place{{11, "pkg/shop/shop.go"}}},
+		{name: "cycles", goal: "-", places: []place{{99, "pkg/shop"}}},
+	}
+	all := []reason{
+		{"fields", "shop.stock", "it is large"}, {"fields", "shop.label", "it was large"}, {"lines", "shop.Shop", "another measure"},
+	}
+	var out strings.Builder
+	writeReasons(&out, measures, all)
+	want := `
+| above a goal     | measure | value | goal | reason      |
+|------------------|---------|-------|------|-------------|
+| shop.Shop        | fields  | 3     | 2    |             |
+| pkg/shop/shop.go | lines   | 11    | 10   |             |
+| shop.stock       | fields  | 4     | 2    | it is large |
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(all[1:], unneeded(all, measures), cmp.AllowUnexported(reason{})); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestLargestCycle(t *testing.T) {
 	for name, test := range map[string]struct {
 		edges string

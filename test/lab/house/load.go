@@ -14,9 +14,9 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load parses and type-checks the packages of a checkout. Errors in the code are printed to the standard error, and the
+// load parses and type-checks the packages of a checkout that match patterns. Errors in the code are printed to the standard error, and the
 // readable part of the code is measured.
-func load(ctx context.Context, dir string) (*code, error) {
+func load(ctx context.Context, dir string, patterns ...string) (*code, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func load(ctx context.Context, dir string) (*code, error) {
 		Context: ctx, Dir: root, Env: append(os.Environ(), "GOWORK=off"),
 		Mode: packages.LoadSyntax | packages.NeedModule,
 	}
-	found, err := packages.Load(config, "./...")
+	found, err := packages.Load(config, patterns...)
 	if err != nil {
 		return nil, fmt.Errorf("load the packages of %s: %w", root, err)
 	}

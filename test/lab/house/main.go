@@ -1,6 +1,7 @@
 // Command house prints measures of the structure of the code: the size of packages, types and functions, dependency
 // cycles, and long lines. The measures are for information only: the exit code is 0 for any values, and 1 only if the
-// code cannot be measured.
+// code cannot be measured. A second table lists the places that are above a goal, with the reasons for it; those that
+// have none come first.
 //
 //	go run ./test/lab/house                  this checkout
 //	go run ./test/lab/house -C DIR           another checkout
@@ -34,16 +35,17 @@ func main() {
 		os.Exit(1)
 	}
 	writeTable(os.Stdout, measures, *top)
+	writeReasons(os.Stdout, measures, reasons)
 }
 
 // measureAll returns all measures of the checkout in a folder.
 func measureAll(ctx context.Context, dir string, coverage bool) ([]measure, error) {
-	c, err := load(ctx, dir)
+	c, err := load(ctx, dir, "./...")
 	if err != nil {
 		return nil, err
 	}
 	measures := []measure{
-		c.filesOfPackages(), c.linesOfPackages(), c.methodsOfTypes(), c.fieldsOfStructs(),
+		c.filesOfPackages(), c.linesOfPackages(), c.linesOfFiles(), c.methodsOfTypes(), c.fieldsOfStructs(),
 		c.lengthOfFunctions(), c.longFunctions(), c.singleCallers(), c.fileCycles(), packageCycles(),
 	}
 	lines, err := c.longLines(dir)

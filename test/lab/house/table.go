@@ -16,6 +16,8 @@ type measure struct {
 	summary string
 	places  []place
 	goal    string
+	// limit is the goal as a number, if places above it need a reason; see reasons.
+	limit int
 	// lowest is set if low values are worse than high values.
 	lowest bool
 	// every is set if the row names all places.

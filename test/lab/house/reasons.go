@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fairlead-io/fairlead/test/lab/markdown"
+)
+
+// The measures whose places need a reason if they are above the goal.
+const (
+	methodsMeasure  = "methods on one type, with those of embedded types"
+	fieldsMeasure   = "fields of a struct that is not API or plain data"
+	filesMeasure    = "files in the largest package of pkg/"
+	linesMeasure    = "lines in the largest package of pkg/"
+	fileMeasure     = "lines of the longest file"
+	functionMeasure = "longest function"
+)
+
+// reason says why a place stays above the goal of a measure.
+type reason struct {
+	measure string
+	// place is the package, the file, the function or the type, such as plan.Plan.
+	place string
+	why   string
+}
+
+// reasons are those of the product code. A place without a reason is to be split. A place that is not above the goal any
+// more must be removed here; a test says so.
+var reasons = []reason{
+	{
+		methodsMeasure, "reconcile.Runner",
+		"it embeds Pass, because it makes the steps of a pass and reports them; its own methods are the steps of the report",
+	},
+	{
+		methodsMeasure, "reconcile.Pass",
+		"each method is a step of a pass on the same ports; the steps hand each other results, and the pass keeps no state",
+	},
+	{
+		methodsMeasure, "plan.Plan",
+		"a plan is one list of actions, waits and entries, to which each rule of the table adds; a part of a plan is no plan",
+	},
+	{
+		methodsMeasure, "plan.candidate",
+		"it is a value with the facts about one object; each method is one question of the rules, without a side effect",
+	},
+	{
+		methodsMeasure, "preview.simulation",
+		"it carries out the actions of plans on one simulated state; each method is one kind of action or one part of the state",
+	},
+	{
+		methodsMeasure, "components.Store",
+		"passes and authors write the same component, with the same repetition after conflicts and the same last write",
+	},
+	{
+		methodsMeasure, "component.Reconciler",
+		"it is the public type of an operator: what authors call is a method of it",
+	},
+	{
+		methodsMeasure, "applier.Applier",
+		"the verbs of passes and previews are methods on the same state between passes",
+	},
+	{
+		fieldsMeasure, "plan.Facts",
+		"a plan gets values only, so that each fact that a rule reads is a field",
+	},
+	{
+		fieldsMeasure, "plan.Observed",
+		"it has the facts about one live object, which the rules read, as plain values",
+	},
+	{
+		fieldsMeasure, "plan.candidate",
+		"it joins manifest, entry, live object and result of one object, so that a rule has one parameter",
+	},
+	{
+		fieldsMeasure, "plan.Plan",
+		"it is the result of a planner, and the outcome of a pass reads each field",
+	},
+	{
+		fieldsMeasure, "plan.Action",
+		"it is the whole order to the writer: a request is made of it without a look at the plan",
+	},
+	{
+		fieldsMeasure, "applier.Request",
+		"it is all that a verb needs, made by one function for each verb and not changed afterwards",
+	},
+	{
+		fieldsMeasure, "preview.simulation",
+		"it has the simulated state of all objects, which the plans of one preview share",
+	},
+	{
+		fieldsMeasure, "reconcile.Memory",
+		"it is all that the process keeps for a component, so that one place forgets it",
+	},
+	{
+		fieldsMeasure, "component.Reconciler",
+		"it connects the parts that one builder makes, and has no state besides",
+	},
+	{
+		filesMeasure, "pkg/component/internal/plan",
+		"the rules of a plan read the same facts; a file has one topic of the table of rules",
+	},
+	{
+		filesMeasure, "pkg/component/internal/reconcile",
+		"a pass is one sequence of steps; a file has one step or one part of the state between passes",
+	},
+	{
+		filesMeasure, "pkg/component/internal/applier",
+		"a file has one kind of facts that the applier collects for the plan, or one check before the first write",
+	},
+	{
+		filesMeasure, "pkg/generator/internal/templating",
+		"a file has one family of template functions",
+	},
+	{
+		linesMeasure, "pkg/component/internal/plan",
+		"the rules of a plan read the same facts, and a part of them could not be understood without the others",
+	},
+	{
+		linesMeasure, "pkg/component/internal/reconcile",
+		"a pass is one sequence of steps on the same ports",
+	},
+}
+
+// isProduct reports whether a place is in the code of the product, and not in tests, examples or the laboratory.
+func isProduct(where string) bool {
+	path := where
+	if _, file, found := strings.Cut(where, ", "); found {
+		path = file
+	}
+	folder, _, _ := strings.Cut(path, "/")
+	return slices.Contains([]string{"api", "pkg", "internal", "cmd"}, folder)
+}
+
+var lineOfPlace = regexp.MustCompile(`:\d+$`)
+
+// nameOfPlace returns the name of a place in a reason.
+func nameOfPlace(where string) string {
+	name, _, _ := strings.Cut(where, ", ")
+	return lineOfPlace.ReplaceAllString(name, "")
+}
+
+// above returns the places of the product code that are above the goal of a measure, the worst first.
+func (m measure) above() []place {
+	if m.limit == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(m.worst(), func(p place) bool { return p.value <= m.limit || !isProduct(p.where) })
+}
+
+// reasonFor returns the reason for which a place stays above the goal of a measure, and an empty text if there is none.
+func reasonFor(all []reason, m measure, p place) string {
+	i := slices.IndexFunc(all, func(r reason) bool { return r.measure == m.name && r.place == nameOfPlace(p.where) })
+	if i < 0 {
+		return ""
+	}
+	return all[i].why
+}
+
+// unneeded returns the reasons whose places are not above the goal of their measure.
+func unneeded(all []reason, measures []measure) []reason {
+	return slices.DeleteFunc(slices.Clone(all), func(r reason) bool {
+		return slices.ContainsFunc(measures, func(m measure) bool {
+			return m.name == r.measure && slices.ContainsFunc(m.above(), func(p place) bool {
+				return nameOfPlace(p.where) == r.place
+			})
+		})
+	})
+}
+
+// writeReasons prints all places of the product code that are above a goal, with their reasons. Those without a reason
+// are printed first.
+func writeReasons(out io.Writer, measures []measure, all []reason) {
+	var rows [][]string
+	for _, m := range measures {
+		for _, p := range m.above() {
+			rows = append(rows, []string{nameOfPlace(p.where), m.name, fmt.Sprint(p.value), m.goal, reasonFor(all, m, p)})
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b []string) int { return cmp.Compare(min(1, len(a[4])), min(1, len(b[4]))) })
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintln(out)
+	markdown.WriteTable(out, append([][]string{{"above a goal", "measure", "value", "goal", "reason"}}, rows...))
+}
