@@ -95,7 +95,7 @@ var deciding = []mutation{
 		"what the operator runs on is released",
 	},
 	{
-		"a refused status is not told", "reconcile/runner.go",
+		"a refused status is not told", "reconcile/report.go",
 		`if by := apitext.Refuser(err); by != "" {`, `if by := apitext.Refuser(err); by == "none" {`,
 		"a policy that refuses the status is named in an event",
 	},

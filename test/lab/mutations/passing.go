@@ -43,7 +43,7 @@ var passing = []mutation{
 		"ends because a rendering asked for another value",
 	},
 	{
-		"a pass that ends for an export is not continued", "reconcile/runner.go",
+		"a pass that ends for an export is not continued", "reconcile/report.go",
 		"	r.Wake(c.Name())\n}\n\n// report writes", "}\n\n// report writes",
 		"Exports in renderings:|ends because a rendering asked for another value",
 	},
@@ -53,7 +53,7 @@ var passing = []mutation{
 		"ends because a rendering asked for another value",
 	},
 	{
-		"a pass that ends for an export writes its status", "reconcile/runner.go",
+		"a pass that ends for an export writes its status", "reconcile/report.go",
 		`if o.Asked != nil {`, `if false {`,
 		"Exports in renderings:|ends because a rendering asked for another value",
 	},
