@@ -30,7 +30,7 @@ type reason struct {
 }
 
 // reasons are those of the product code. A place without a reason is to be split. A place that is not above the goal any
-// more must be removed here; a test says so.
+// more must be removed here; a test with the flag -checkout, and the output of the command, say so.
 var reasons = []reason{
 	{
 		methodsMeasure, "reconcile.Runner",
@@ -173,8 +173,14 @@ func unneeded(all []reason, measures []measure) []reason {
 }
 
 // writeReasons prints all places of the product code that are above a goal, with their reasons. Those without a reason
-// are printed first.
+// are printed first, after the reasons that are not needed any more.
 func writeReasons(out io.Writer, measures []measure, all []reason) {
+	if found := unneeded(all, measures); len(found) > 0 {
+		fmt.Fprintln(out)
+		for _, r := range found {
+			fmt.Fprintf(out, "%s is not above the goal of %q any more: remove its reason\n", r.place, r.measure)
+		}
+	}
 	var rows [][]string
 	for _, m := range measures {
 		for _, p := range m.above() {
