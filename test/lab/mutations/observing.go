@@ -97,6 +97,26 @@ var observing = []mutation{
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 	{
+		"an external is observed once", "externals/polls.go",
+		"	delete(p.next, it)\n	return true", "	return true",
+		"a drift that others make again and again is repaired with back-off",
+	},
+	{
+		"the interval that an answer asks for is ignored", "externals/answers.go",
+		`	if interval <= 0 {`, `	if interval = 0; interval <= 0 {`,
+		"PollAfter delays the next poll of an external, until its spec changes",
+	},
+	{
+		"each external that exists is ready", "externals/facts.go",
+		`	case o.answer.Ready:`, `	case true, o.answer.Ready:`,
+		"an external is ready as its Readier and ready-when say, and dependents wait for it",
+	},
+	{
+		"the difference that an answer names is not seen", "externals/situation.go",
+		`	if o.unverified || o.answer == nil {`, `	if true || o.unverified {`,
+		"an update without effect is a conflict that names the difference",
+	},
+	{
 		"owner labels of any client count", "inspect/ownermarks.go",
 		`if id != "" && replacedBy(obj, reconciler, id) != "" {`, `if false {`,
 		"Owner marks of a dependent that another client writes",

@@ -134,6 +134,26 @@ var writing = []mutation{
 		"answers that an external does not exist, within the settle time, and stale ones",
 	},
 	{
+		"an external with the token of another owner is adopted", "externals/facts.go",
+		`if foreign := s.observed.answer.Token; foreign != "" &&`, `if foreign := s.observed.answer.Token; false &&`,
+		"an external with the token of another owner is not adopted",
+	},
+	{
+		"another external is created if the named one does not exist", "externals/facts.go",
+		`	case w.externalID() != "" && f.of.recorded.state == nil:`, `	case false:`,
+		"an id that does not exist is an error, and nothing is created",
+	},
+	{
+		"an external that its kind cannot delete is deleted", "externals/facts.go",
+		`NotDeletable: !w.info().Deletes}`, `NotDeletable: false}`,
+		"an external of a kind without Deleter is left, and an event names its id",
+	},
+	{
+		"a change that cannot be made is tried again and again", "externals/facts.go",
+		`		o.External.Immutable = s.observed.immutable`, `		_ = s.observed.immutable`,
+		"are an error that names the field",
+	},
+	{
 		"a take-over leaves the marks of another tool", "execute/toolmarks.go",
 		`if !a.Reason.Adopts() || a.Object == nil {`, `if true || a.Object == nil {`,
 		"Objects that another tool claims",

@@ -78,6 +78,24 @@ func TestARemovedItemIsNotObserved(t *testing.T) {
 	})
 }
 
+// The queue still returns the item at the earlier time.
+func TestARemovedItemIsObservedAtItsNewTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, observed := newQueue(t)
+		ctx, stop := context.WithCancel(t.Context())
+		go p.run(ctx)
+		it := &item{}
+		p.schedule(it, nil, time.Now().Add(time.Second))
+		p.remove(it)
+		p.schedule(it, nil, time.Now().Add(time.Minute))
+		time.Sleep(time.Hour)
+		if !slices.Equal(observed[it], []time.Duration{time.Minute}) {
+			t.Errorf("observed at %v, want at the new time only", observed[it])
+		}
+		stop()
+	})
+}
+
 // A list makes the observations of its account that are due soon, and no others.
 func TestAListTakesTheObservationsOfItsAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
