@@ -188,7 +188,7 @@ func (a author[T]) Inputs(obj components.Object) (input.Declaration, error) {
 	}
 	if h, ok := components.Implementation[ReferenceHolder](obj); ok {
 		// A component without references gets an empty list, not nil. An empty list ends the watches of the component's
-		// former references.
+		// previous references.
 		d.References = append([]metav1alpha1.Reference{}, h.References()...)
 	}
 	d.Source, d.SourceName = sourceOf(obj)

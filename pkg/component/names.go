@@ -19,28 +19,28 @@ import (
 func (o Options) finalizers(name string) components.Finalizers {
 	own := components.Finalizer(name)
 	if o.Names.Finalizer == "" || o.Names.Finalizer == own {
-		return components.Finalizers{Own: own, Former: o.Names.FormerFinalizers}
+		return components.Finalizers{Own: own, Former: o.Names.PreviousFinalizers}
 	}
-	return components.Finalizers{Own: o.Names.Finalizer, Former: append(slices.Clone(o.Names.FormerFinalizers), own)}
+	return components.Finalizers{Own: o.Names.Finalizer, Former: append(slices.Clone(o.Names.PreviousFinalizers), own)}
 }
 
 // fieldOwners returns the field owners of the reconciler with the given name, the current one first.
 func (o Options) fieldOwners(name string) []string {
-	return append([]string{cmp.Or(o.Names.FieldOwner, name), name}, o.Names.FormerFieldOwners...)
+	return append([]string{cmp.Or(o.Names.FieldOwner, name), name}, o.Names.PreviousFieldOwners...)
 }
 
 // checkNames returns the joined errors of the field owners and the finalizers in the options.
 func (o Options) checkNames(name string) error {
 	var errs []error
-	for _, owner := range append([]string{o.Names.FieldOwner}, o.Names.FormerFieldOwners...) {
+	for _, owner := range append([]string{o.Names.FieldOwner}, o.Names.PreviousFieldOwners...) {
 		for _, err := range metav1validation.ValidateFieldManager(owner, field.NewPath("Options.Names.FieldOwner")) {
 			errs = append(errs, err)
 		}
 	}
-	if slices.Contains(o.Names.FormerFieldOwners, "") {
-		errs = append(errs, errors.New("Options.Names.FormerFieldOwners has an empty name"))
+	if slices.Contains(o.Names.PreviousFieldOwners, "") {
+		errs = append(errs, errors.New("Options.Names.PreviousFieldOwners has an empty name"))
 	}
-	for _, finalizer := range append([]string{o.finalizers(name).Own}, o.Names.FormerFinalizers...) {
+	for _, finalizer := range append([]string{o.finalizers(name).Own}, o.Names.PreviousFinalizers...) {
 		if domain, _, qualified := strings.Cut(finalizer, "/"); !qualified || domain == "" {
 			errs = append(errs, fmt.Errorf(
 				"finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))

@@ -263,17 +263,17 @@ type Telemetry struct {
 type Names struct {
 	// FieldOwner is the field manager of the writes of dependents and of the reconciler's part of the status; the name of
 	// the reconciler by default. Managed fields thus show whether another client wrote the record in the status. Fields of
-	// FormerFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
+	// PreviousFieldOwners, and of the name of the reconciler, are treated as fields of FieldOwner. The next write of a
 	// dependent moves them to FieldOwner. So a changed FieldOwner writes no dependent by itself, and no field is lost or
-	// stays behind. Keep an owner in FormerFieldOwners until no managed fields name it.
-	FieldOwner        string
-	FormerFieldOwners []string
+	// stays behind. Keep an owner in PreviousFieldOwners until no managed fields name it.
+	FieldOwner          string
+	PreviousFieldOwners []string
 
-	// Finalizer is the finalizer on components; "<name>/finalizer" by default. A component with one of FormerFinalizers,
+	// Finalizer is the finalizer on components; "<name>/finalizer" by default. A component with one of PreviousFinalizers,
 	// or with the default finalizer, is held, too; the first pass replaces these finalizers by Finalizer in one write. A
 	// component that is being deleted keeps them until its dependents are gone.
-	Finalizer        string
-	FormerFinalizers []string
+	Finalizer          string
+	PreviousFinalizers []string
 
 	// RecordNamespace is the namespace of the Secrets that hold the records of cluster-scoped components; kube-system
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option

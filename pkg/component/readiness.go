@@ -78,7 +78,7 @@ type Analyzer func(live *unstructured.Unstructured) (state result.NodeState, mes
 // view returns how the reconciler with the given name sees live objects.
 func (o Options) view(name string) (inspect.View, error) {
 	v := inspect.View{
-		Reconciler: name, FieldOwner: o.Names.FieldOwner, FormerFieldOwners: o.Names.FormerFieldOwners,
+		Reconciler: name, FieldOwner: o.Names.FieldOwner, PreviousFieldOwners: o.Names.PreviousFieldOwners,
 		Conditions: map[string]inspect.Condition{}, Deferred: map[string]bool{},
 		Analyzers: map[schema.GroupKind]inspect.Analyzer{}, Matchers: map[schema.GroupKind]inspect.Matcher{},
 	}

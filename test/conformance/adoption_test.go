@@ -309,7 +309,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(backup.GetUID()))
 	})
 
-	It("the objects of a component that was restored in another cluster are taken over if the component lists the former cluster", func(ctx SpecContext) {
+	It("the objects of a component that was restored in another cluster are taken over if the component lists the previous cluster", func(ctx SpecContext) {
 		const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 		namespace := newNamespace(ctx)
 		owner := manifests.Owner{

@@ -20,7 +20,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
 			Names: component.Names{
 				FieldOwner: owner, Finalizer: finalizer,
-				FormerFieldOwners: []string{"oldest-writer"}, FormerFinalizers: []string{"example.com/oldest"},
+				PreviousFieldOwners: []string{"oldest-writer"}, PreviousFinalizers: []string{"example.com/oldest"},
 			},
 		}
 	}
@@ -47,7 +47,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 	for _, policy := range []metav1alpha1.UpdatePolicy{
 		metav1alpha1.UpdateReplace, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride,
 	} {
-		It(fmt.Sprintf("with the update policy %s, fields of a former field owner are taken over at the next write, and no field is lost or doubled", policy), func(ctx SpecContext) {
+		It(fmt.Sprintf("with the update policy %s, fields of a previous field owner are taken over at the next write, and no field is lost or doubled", policy), func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			stop := runOperator(operator, operatorOptions{
 				component: component.Options{
@@ -117,7 +117,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 		Expect(managers(ctx, namespace, "changed")).To(Equal([]string{owner + " Apply"}))
 	})
 
-	It("a component that was being deleted under a former finalizer is deleted with its dependents", func(ctx SpecContext) {
+	It("a component that was being deleted under a previous finalizer is deleted with its dependents", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", settings("settings", "{value: a}"), servedBy(operator))
@@ -133,13 +133,13 @@ var _ = Describe("Another field owner and finalizer:", func() {
 		mgr := newManager(newOperatorName(), operatorOptions{})
 		r := component.NewReconciler[*crate](newOperatorName(), nil, component.Options{
 			Names: component.Names{
-				FieldOwner: "a\nb", FormerFieldOwners: []string{""},
-				Finalizer: "finalizer", FormerFinalizers: []string{"example.com/a b"},
+				FieldOwner: "a\nb", PreviousFieldOwners: []string{""},
+				Finalizer: "finalizer", PreviousFinalizers: []string{"example.com/a b"},
 			},
 		})
 		err := r.SetupWithManager(mgr)
 		Expect(err).To(MatchError(And(
-			ContainSubstring("Options.Names.FieldOwner"), ContainSubstring("FormerFieldOwners has an empty name"),
+			ContainSubstring("Options.Names.FieldOwner"), ContainSubstring("PreviousFieldOwners has an empty name"),
 			ContainSubstring(`finalizer "finalizer"`), ContainSubstring(`finalizer "example.com/a b"`))))
 	})
 })

@@ -182,7 +182,7 @@ var _ = Describe("Restores of backups:", func() {
 			Expect(content(ctx, "ConfigMap", namespace, "other")).To(Equal(value))
 		})
 
-		It("in another cluster, an object keeps them that the component takes over from its former cluster", func(ctx SpecContext) {
+		It("in another cluster, an object keeps them that the component takes over from its previous cluster", func(ctx SpecContext) {
 			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 			backup := lose(ctx)
 			moveFrom(former, backup)

@@ -60,7 +60,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had))
 	})
 
-	It("with the option WatchMetadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
+	It("with Options.Watching.Metadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{
 			component: component.Options{Watching: component.Watching{Metadata: true}},
 		})
@@ -79,7 +79,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had + 2))
 	})
 
-	It("with the option WatchStatus, a change of the author's status by another client starts a pass", func(ctx SpecContext) {
+	It("with Options.Watching.Status, a change of the author's status by another client starts a pass", func(ctx SpecContext) {
 		operator, count := newOperatorName(), &atomic.Int64{}
 		o := operatorOptions{component: component.Options{Watching: component.Watching{Status: true}}}
 		var r *component.Reconciler[*gadget.Gadget]

@@ -53,9 +53,9 @@ type Options struct {
 	// TracerProvider receives OpenTelemetry spans; see component.Telemetry.
 	TracerProvider trace.TracerProvider
 
-	// FieldOwner and FormerFieldOwners are the field managers of the writes of dependents; see component.Names.
-	FieldOwner        string
-	FormerFieldOwners []string
+	// FieldOwner and PreviousFieldOwners are the field managers of the writes of dependents; see component.Names.
+	FieldOwner          string
+	PreviousFieldOwners []string
 
 	// RemoteTarget is set if the components are in another cluster than the dependents. With RemoteTarget, an object in
 	// the cluster of the dependents is never the component or its namespace, even if it has the same kind and name.
@@ -89,7 +89,7 @@ func (o Options) ofComponent() component.Options {
 		Limits:     component.Limits{Writers: o.Writers},
 		Watching:   component.Watching{CacheFull: o.CacheFull, Scope: o.WatchScope, Namespaces: o.WatchNamespaces},
 		Telemetry:  component.Telemetry{TracerProvider: o.TracerProvider},
-		Names:      component.Names{FieldOwner: o.FieldOwner, FormerFieldOwners: o.FormerFieldOwners},
+		Names:      component.Names{FieldOwner: o.FieldOwner, PreviousFieldOwners: o.PreviousFieldOwners},
 	}
 }
 

@@ -66,7 +66,7 @@ func previewOfOther(
 	}
 	p := preview.Preview[*otherComponent]{
 		Config: c.Config(), Scheme: runtime.NewScheme(), Name: status.Reconciler,
-		Options: component.Options{Names: component.Names{FormerFinalizers: status.Finalizers}},
+		Options: component.Options{Names: component.Names{PreviousFinalizers: status.Finalizers}},
 	}
 	return p, &otherComponent{Unstructured: obj, status: status}, nil
 }

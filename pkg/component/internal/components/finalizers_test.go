@@ -14,7 +14,7 @@ func holding(finalizers ...string) *gadget {
 	return newGadget(func(g *gadget) { g.Finalizers = finalizers })
 }
 
-func TestFormerFinalizersHold(t *testing.T) {
+func TestPreviousFinalizersHold(t *testing.T) {
 	g := NewWithT(t)
 	for _, finalizer := range []string{"example.com/new", "example.com/old", Finalizer(reconciler)} {
 		g.Expect(renamed.Holds(holding("other", finalizer))).To(BeTrue(), finalizer)
@@ -35,7 +35,7 @@ func TestAuthorsKeepTheFinalizersOfTheReconciler(t *testing.T) {
 	g.Expect(renamed.keep([]string{"example.com/new", "b"}, nil)).To(Equal([]string{"b"}))
 }
 
-func TestFormerFinalizersAreReplacedInOneWrite(t *testing.T) {
+func TestPreviousFinalizersAreReplacedInOneWrite(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, holding("example.com/old", "other", Finalizer(reconciler)))
 	c.store.options.Finalizers = renamed

@@ -16,7 +16,7 @@ import (
 
 // All facts and decisions call the field owner of a reconciler by the name of the reconciler. An author may set another
 // field owner, and may have had others before. The functions below translate between both, so that the fields of
-// former owners are ours everywhere.
+// previous owners are ours everywhere.
 
 // FieldManager returns the field owner under which the reconciler writes.
 func (v View) FieldManager() string {
@@ -27,9 +27,9 @@ func (v View) FieldManager() string {
 }
 
 // isFormer reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is a
-// former one if the reconciler has another.
+// previous one if the reconciler has another.
 func (v View) isFormer(manager string) bool {
-	return manager != v.FieldManager() && (manager == v.Reconciler || slices.Contains(v.FormerFieldOwners, manager))
+	return manager != v.FieldManager() && (manager == v.Reconciler || slices.Contains(v.PreviousFieldOwners, manager))
 }
 
 // HasFormer reports whether previous field owners of the reconciler own fields.
@@ -132,7 +132,7 @@ func (v View) SentFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFi
 // Own returns an object whose managed fields are OwnFields. The argument is not changed, and the result must not be
 // changed below its metadata.
 func (v View) Own(obj *unstructured.Unstructured) *unstructured.Unstructured {
-	if v.FieldManager() == v.Reconciler && len(v.FormerFieldOwners) == 0 {
+	if v.FieldManager() == v.Reconciler && len(v.PreviousFieldOwners) == 0 {
 		return obj
 	}
 	own := v.ownMetadata(obj)
@@ -142,7 +142,7 @@ func (v View) Own(obj *unstructured.Unstructured) *unstructured.Unstructured {
 
 // ownMetadata is Own for an object or its metadata.
 func (v View) ownMetadata(obj metav1.Object) metav1.Object {
-	if v.FieldManager() == v.Reconciler && len(v.FormerFieldOwners) == 0 {
+	if v.FieldManager() == v.Reconciler && len(v.PreviousFieldOwners) == 0 {
 		return obj
 	}
 	entries := v.OwnFields(obj.GetManagedFields())

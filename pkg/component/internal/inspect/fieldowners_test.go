@@ -29,7 +29,7 @@ func listed(manager, operation string, fields ...string) metav1.ManagedFieldsEnt
 
 func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 	type entries = []metav1.ManagedFieldsEntry
-	renamed := View{Reconciler: reconciler, FieldOwner: "new", FormerFieldOwners: []string{"old"}}
+	renamed := View{Reconciler: reconciler, FieldOwner: "new", PreviousFieldOwners: []string{"old"}}
 	status := listed("old", "Update", "a")
 	status.Subresource = "status"
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 }
 
 func TestTheWriterOfALabel(t *testing.T) {
-	view := View{Reconciler: reconciler, FormerFieldOwners: []string{"old"}}
+	view := View{Reconciler: reconciler, PreviousFieldOwners: []string{"old"}}
 	for manager, want := range map[string]bool{
 		reconciler: true, "old": true, "ancient-changes": true, "kubectl": false,
 	} {

@@ -20,9 +20,9 @@ type View struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
 	// FieldOwner is the field manager of the reconciler's writes; the name of the reconciler if it is empty.
-	// FormerFieldOwners are its field managers before.
-	FieldOwner        string
-	FormerFieldOwners []string
+	// PreviousFieldOwners are its field managers before.
+	FieldOwner          string
+	PreviousFieldOwners []string
 	// Conditions are the conditions in Go that the annotation ready-when may name.
 	Conditions map[string]Condition
 	// Deferred are the names of conditions in Go that only a pass over the component can evaluate.
