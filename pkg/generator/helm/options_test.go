@@ -254,7 +254,7 @@ func TestADefinitionThatASubChartRepeatsIsRenderedOnce(t *testing.T) {
 	if len(objects) != 1 || dataOf(t, objects[0])["value"] != "chart" {
 		t.Errorf("got %d objects, want the definition of the chart", len(objects))
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "crds/a.yaml and") || !strings.Contains(told[0], "the former is used") {
+	if len(told) != 1 || !strings.Contains(told[0], "crds/a.yaml and") || !strings.Contains(told[0], "the first one is used") {
 		t.Errorf("got the messages %q", told)
 	}
 	if raw := generate(t, chartOf(files), helm.Options{Raw: true}, req); len(raw) != 2 {

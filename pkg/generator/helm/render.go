@@ -172,7 +172,7 @@ func decodeDefinitions(
 func warnOfRepetition(req generator.Request, object *unstructured.Unstructured, used, unused string) {
 	req.Tell(generator.Result{
 		Severity: generator.SeverityWarning,
-		Message:  fmt.Sprintf("%s and %s contain the object; the former is used, as in Helm", used, unused),
+		Message:  fmt.Sprintf("%s and %s contain the object; the first one is used, as in Helm", used, unused),
 		Object:   object.GetKind() + " " + object.GetName(),
 	})
 }

@@ -180,7 +180,7 @@ func (r Runner) deleteAndWait(ctx context.Context, object *unstructured.Unstruct
 		return current == nil, nil
 	})
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return exit.Refuse("the former test is not gone after %s", r.Timeout)
+		return exit.Refuse("the previous test was not deleted within %s", r.Timeout)
 	}
 	return err
 }

@@ -375,7 +375,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		r := fairlead(ctx, namespace, "apply", "shop", folder("settings.yaml", settingsFile("settings", "{color: red}")),
 			"--adopt-cluster", there)
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", Equal("warning: ConfigMap "+namespace+"/left belonged to the "+
-			"component in the former cluster, and the source does not have it: it stays, also when the component is deleted\n"))))
+			"component in the previous cluster, and the source does not have it: it stays, also when the component is deleted\n"))))
 	})
 
 	It("lists an object of another component that the adoption policy takes over", func(ctx SpecContext) {

@@ -196,7 +196,7 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 // deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
 func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
-		return phasesError("delete a former record of", err)
+		return phasesError("delete a previous record of", err)
 	}
 	return nil
 }

@@ -55,8 +55,8 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 	}
 	return passerror.Placement(
 		"the component has %s in %s, but the target is now %s (the UID of the namespace kube-system identifies a cluster); "+
-			"point the component back to the former cluster; to move it, create another component for the new cluster "+
-			"first, and delete this one while it points to the former cluster, which deletes its dependents there, with what "+
+			"point the component back to the previous cluster; to move it, create another component for the new cluster "+
+			"first, and delete this one while it points to the previous cluster, which deletes its dependents there, with what "+
 			"only that cluster has of them",
 		plural.Of(dependents, "dependent"), name(status.TargetCluster), name(t.Cluster))
 }

@@ -115,7 +115,7 @@ func NewApply(base command.Base) *cobra.Command {
 	flags.BoolVar(&o.createNamespace, "create-namespace", false,
 		"create the namespace of the component if it does not exist; it stays when the component is deleted")
 	flags.BoolVar(&o.unplanned, "skip-plan", false, "write the component without a plan of what its operator will do")
-	flags.BoolVar(&o.renamed, "skip-render-check", false, "the former name of --skip-plan")
+	flags.BoolVar(&o.renamed, "skip-render-check", false, "the old name of --skip-plan")
 	_ = flags.MarkHidden("skip-render-check")
 	command.AddInputFlag(flags, &o.spec.inputs)
 	o.wait.AddTo(flags, "wait until the component is Ready, and show its progress")
