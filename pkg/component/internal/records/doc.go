@@ -8,7 +8,8 @@
 // name it. A stale record is deleted, because no status will name it.
 //
 // Records of the kind Externals are the exception: package externalstate changes their content, and no status names
-// them. This package has their names, labels and annotations, deletes them and collects them.
+// them. This package has their names, labels and annotations, deletes them and collects them. The inventories of an
+// engine without a reconciler are the other exception: each is in one Secret that is changed; see Inventories.
 //
 // Rule: only this package writes and deletes the Secrets of the other kinds. It reads no component and writes no
 // status; its callers decide which record is current.

@@ -87,6 +87,11 @@ func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 	if creates {
 		name.Name = created.GetName()
 	}
+	if updated, ok := a.(clienttesting.UpdateActionImpl); ok {
+		if changed, ok := updated.GetObject().(*unstructured.Unstructured); ok {
+			name.Name = changed.GetName()
+		}
+	}
 	s.Requests = append(s.Requests, a.GetVerb()+" "+name.Name)
 	if s.Refuse != nil {
 		if err := s.Refuse(a.GetVerb(), name.Name); err != nil {
@@ -102,6 +107,9 @@ func (s *Server) react(a clienttesting.Action) (bool, runtime.Object, error) {
 		return true, s.list(action), nil
 	case clienttesting.PatchAction:
 		obj, err := s.patch(name, action)
+		return true, obj, err
+	case clienttesting.UpdateActionImpl:
+		obj, err := s.update(name, action)
 		return true, obj, err
 	case clienttesting.DeleteActionImpl:
 		return true, nil, s.delete(name, action.DeleteOptions)
@@ -139,6 +147,24 @@ func (s *Server) create(name types.NamespacedName, secret *unstructured.Unstruct
 	stored.SetManagedFields(writtenBy(stored, metav1.ManagedFieldsOperationUpdate))
 	s.Add(stored)
 	return stored.DeepCopy(), nil
+}
+
+// update handles a PUT of a Secret.
+func (s *Server) update(name types.NamespacedName, action clienttesting.UpdateActionImpl) (runtime.Object, error) {
+	changed, ok := action.GetObject().(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("unexpected %v", action)
+	}
+	changed = changed.DeepCopy()
+	secret, ok := s.Secrets[name]
+	switch {
+	case !ok:
+		return nil, apierrors.NewNotFound(corev1.Resource("secrets"), name.Name)
+	case changed.GetResourceVersion() != secret.GetResourceVersion():
+		return nil, apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret changed"))
+	}
+	s.Add(changed)
+	return changed.DeepCopy(), nil
 }
 
 // writtenBy returns the managed fields of a record that was written by the reconciler whose name is the prefix of its
