@@ -164,7 +164,7 @@ var writing = []mutation{
 		"Objects that another tool claims",
 	},
 	{
-		"an object counts as a dependent because of its owner label alone", "inventory/recovery.go",
+		"an object counts as a dependent because of its owner label alone", "inventory/join.go",
 		`if r, ok := known[plan.KeyOf(e)]; ok && (restored || r.UID == e.UID) {`, `if true {`,
 		"Records of dependents that another client changed",
 	},

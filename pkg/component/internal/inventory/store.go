@@ -165,14 +165,9 @@ func (s *Store) enter(obj components.Object, entries []metav1alpha1.InventoryEnt
 // linesOf returns the lines of an inventory, and the size in bytes that the lines will have when all objects are
 // written.
 func linesOf(entries []metav1alpha1.InventoryEntry) (lines []string, size int) {
-	lines = make([]string, 0, len(entries))
-	for _, e := range entries {
-		line := e.String()
-		lines = append(lines, line)
+	lines, size = Lines(entries)
+	for _, line := range lines {
 		size += len(line)
-		if e.UID == "" {
-			size += writtenSize
-		}
 	}
 	return lines, size
 }
