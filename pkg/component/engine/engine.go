@@ -28,6 +28,8 @@ import (
 // is being deleted. The caller has to persist the inventory. An Engine refuses externals (dependents outside
 // Kubernetes), because their states need a component. An Engine is safe for concurrent use by different owners.
 type Engine struct {
+	name    string
+	connect func(ctx context.Context, config *rest.Config) (*target.Connection, error)
 	client  *target.Client
 	applier *applier.Applier
 }
@@ -79,7 +81,7 @@ func New(ctx context.Context, name string, config *rest.Config, o Options) (*Eng
 	}
 	client := connection.Own()
 	client.RemoteTarget = o.RemoteTarget
-	return &Engine{client: client, applier: parts.Applier}, nil
+	return &Engine{name: name, connect: parts.Connect, client: client, applier: parts.Applier}, nil
 }
 
 // ofComponent returns the options as those of a reconciler.
@@ -104,7 +106,7 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 		return nil, err
 	}
 	other.RemoteTarget = e.client.RemoteTarget
-	return &Engine{client: other, applier: e.applier}, nil
+	return &Engine{name: e.name, connect: e.connect, client: other, applier: e.applier}, nil
 }
 
 // Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting. It
@@ -136,6 +138,16 @@ func (e *Engine) Plan(ctx context.Context, p Pass) (result.Outcome, error) {
 	ctx = logging.Context(ctx)
 	return e.applier.Plan(ctx, e.client, e.decide(ctx, p)).Outcome, nil
 }
+
+// Scope returns the scope of a type in the cluster of the dependents, as normalise.Options.ScopeOf needs it. It returns
+// ScopeUnknown and no error if the type is not served, and an error if the API of the type does not answer.
+func (e *Engine) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+	return e.client.Discovery.Scope(gvk)
+}
+
+// ClusterID returns the UID of the namespace kube-system in the cluster of the dependents, for manifests.Owner.Cluster if
+// the components are in the same cluster. Each call sends a request.
+func (e *Engine) ClusterID(ctx context.Context) (string, error) { return e.client.ClusterID(ctx) }
 
 // refuseExternals returns an error that names the externals in the sets and in the inventory of a pass.
 func (p Pass) refuseExternals() error {

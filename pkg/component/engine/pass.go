@@ -26,7 +26,8 @@ type Pass struct {
 	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs
 	// of this revision were rendered again because a looked-up object changed. While Revision and Rendition stay the
 	// same, a rendering with other content (such as random values) never replaces the applied objects. Jobs, Pods and
-	// completed dependents are applied again only if the revision changes.
+	// completed dependents are applied again only if the revision changes. With the revision 0, every dependent is
+	// applied again when its manifest changes.
 	Revision, Rendition int64
 	// Trigger identifies the state of the component. When Trigger changes, dependents with the reconcile policy
 	// on-object-or-component-change are applied again.
