@@ -29,7 +29,7 @@ type mutation struct {
 }
 
 func mutations() []mutation {
-	return slices.Concat(writing, deciding, observing, informing, graphs, passing)
+	return slices.Concat(writing, deciding, observing, informing, graphs, passing, standalone)
 }
 
 // apply returns the path and the mutated content of the file.
