@@ -1,0 +1,8 @@
+// Package backoff says how long to wait before an attempt is repeated, and spreads times that would coincide.
+//
+// It enforces two rules. A delay grows by doubling and never passes its limit, however many attempts failed. A random
+// part is always a share of the period that it spreads, so a reader of a call sees the earliest and the latest time.
+//
+// The package keeps no state: its callers count the failures. The pauses of watches, which keep a state, are a
+// wait.Backoff of k8s.io/apimachinery.
+package backoff
