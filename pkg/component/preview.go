@@ -10,9 +10,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/preview"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/transport"
@@ -86,6 +86,6 @@ func (r *Reconciler[T]) previewPorts(p wiring.Preview, built parts, simulator *p
 		Inputs:    inputs,
 		Inventory: preview.Inventory{ComponentRecord: r.record(built, nil), Simulator: simulator},
 		Rendering: built.rendering, Applier: simulator,
-		Events: sources.Fixed(p.Inputs), Tell: func(components.Object, status.Event) {},
+		Events: eventsources.Fixed(p.Inputs), Tell: func(components.Object, status.Event) {},
 	}
 }

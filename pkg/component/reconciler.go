@@ -18,8 +18,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/logging"
 	"github.com/fairlead-io/fairlead/pkg/component/eventsource"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -45,8 +45,8 @@ type Reconciler[T Component] struct {
 	triggers   triggers
 	// forgetters drop what the process keeps of a component.
 	forgetters reconcile.Forgetters
-	// sources are the event sources.
-	sources *sources.Set
+	// eventSources are the event sources.
+	eventSources *eventsources.Set
 	// quotas are the quotas of namespaces; nil if the author sets none.
 	quotas *reconcile.Quotas
 	// local is the connection to the cluster of the components. It is nil until the controller starts.
@@ -60,10 +60,10 @@ type Reconciler[T Component] struct {
 // of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	r := &Reconciler[T]{
-		name: name, generator: g, options: o.WithDefaults(), memories: &reconcile.Memories{}, sources: &sources.Set{},
+		name: name, generator: g, options: o.WithDefaults(), memories: &reconcile.Memories{}, eventSources: &eventsources.Set{},
 	}
 	r.forgetters.OfComponent(r.memories.Forget)
-	r.forgetters.OfComponent(r.sources.Forget)
+	r.forgetters.OfComponent(r.eventSources.Forget)
 	return r
 }
 
@@ -89,7 +89,7 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 // source: its values are dropped, and its watches and fetches end.
 func (r *Reconciler[T]) AddEventSource(source eventsource.Source[T]) (remove func(), err error) {
 	kind := func() schema.GroupKind { return r.gvk.GroupKind() }
-	return source.Attach(sources.Reconciler[T]{Sources: r.sources, Kind: kind})
+	return source.Attach(eventsources.Reconciler[T]{Set: r.eventSources, Kind: kind})
 }
 
 // UpdateStatus changes the author's part of a component's status, such as a value that is allocated once. The author's

@@ -80,7 +80,7 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 		return err
 	}
 	r.gvk, r.recorder = gvk, mgr.GetEventRecorder(r.name)
-	if err := r.sources.Prepare(mgr.GetScheme()); err != nil {
+	if err := r.eventSources.Prepare(mgr.GetScheme()); err != nil {
 		return err
 	}
 	return r.buildController(mgr, prototype, extend)
@@ -127,8 +127,8 @@ func (r *Reconciler[T]) buildController(
 		go guards.Run(ctx)
 		r.local.Store(p.local)
 		go r.options.Limits.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
-		r.sources.Start(ctx, r.sourceHost(p))
-		context.AfterFunc(ctx, r.options.monitor(r.name).ExportSources(r.sources))
+		r.eventSources.Start(ctx, r.eventSourceHost(p))
+		context.AfterFunc(ctx, r.options.monitor(r.name).ExportEventSources(r.eventSources))
 		r.triggers.start(
 			func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
 			func(name types.NamespacedName) { r.runner.Externals.Demand(stores.owners.Known(name)) })

@@ -18,6 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/causes"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externals"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
@@ -28,7 +29,6 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
@@ -180,7 +180,7 @@ func (r *Reconciler[T]) newPorts(ctx context.Context, p parts, userAgent string)
 	record := r.record(p, outside)
 	return reconcile.Ports{
 		Owners: p.owners, Targets: targets, Inputs: p.inputs, Inventory: record, Rendering: p.rendering, Applier: p.applier,
-		Events: r.sources, Tell: r.tell,
+		Events: r.eventSources, Tell: r.tell,
 		Store: p.store, Records: record, InFlight: p.passes, Quotas: r.quotas, Externals: outside, Causes: causes.Events{},
 	}
 }
@@ -223,11 +223,11 @@ func (r *Reconciler[T]) newExternals(ctx context.Context, p parts) *reconcile.Ex
 	return &reconcile.Externals{Reader: p.inputs, States: states, Manager: manager, GVK: r.gvk}
 }
 
-// sourceHost returns what event sources need of the reconciler.
-func (r *Reconciler[T]) sourceHost(p parts) sources.Host {
-	return sources.Host{
-		Counter: r.options.monitor(r.name).CountSource,
-		Wake:    r.triggers.wake, Home: sources.ClusterOf(p.local), Namespaces: p.local.ComponentNamespaces(),
+// eventSourceHost returns what event sources need of the reconciler.
+func (r *Reconciler[T]) eventSourceHost(p parts) eventsources.Host {
+	return eventsources.Host{
+		Counter: r.options.monitor(r.name).CountEventSource,
+		Wake:    r.triggers.wake, Home: eventsources.ClusterOf(p.local), Namespaces: p.local.ComponentNamespaces(),
 		Load: func(ctx context.Context, name types.NamespacedName) (client.Object, error) {
 			return p.store.LoadSpec(ctx, name)
 		},

@@ -182,7 +182,7 @@ func stacksOfSources() []string {
 	Expect(pprof.Lookup("goroutine").WriteTo(&all, 2)).To(Succeed())
 	var stacks []string
 	for stack := range strings.SplitSeq(all.String(), "\n\n") {
-		if strings.Contains(stack, "component/internal/sources.") {
+		if isOfEventSources(stack) {
 			stacks = append(stacks, stack)
 		}
 	}
@@ -191,6 +191,13 @@ func stacksOfSources() []string {
 
 // nothing renders no dependents.
 var nothing = generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil })
+
+// isOfEventSources reports whether a goroutine runs code of an event source.
+func isOfEventSources(stack string) bool {
+	return slices.ContainsFunc([]string{"eventsources", "polled", "related"}, func(of string) bool {
+		return strings.Contains(stack, "component/internal/"+of+".")
+	})
+}
 
 var _ = Describe("Many event sources:", slow, Serial, func() {
 	It("sources that come and go while components change, with restarts, work each time, leave nothing behind, and lose no event", func(ctx SpecContext) {

@@ -464,7 +464,7 @@ var _ = Describe("Event sources:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal(`{"settings":[{"value":"a"}]}`))
 		_, err = reconciler.AddEventSource(eventsource.Related("settings", configMapOptions{}))
-		Expect(err).To(MatchError(ContainSubstring("a source with this name exists")))
+		Expect(err).To(MatchError(ContainSubstring("another event source has this name")))
 		remove()
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal("null"))
 		_, err = reconciler.AddEventSource(settings)

@@ -31,10 +31,13 @@ var rooms = []room{
 		"k8s.io/apimachinery/...", modules,
 	},
 	{"internal/apitext", "texts of an API server", "", clients},
+	{"internal/authorcode", "code of authors, which may panic", "", ""},
+	{"internal/backoff", "delays", "", clients},
 	{"internal/bounded", "texts of tenants, before they are decoded", "", ""},
 	{"internal/budget", "memory", "", ""},
 	{"internal/builtintypes", "tables about built-in types", "", clients},
 	{"internal/digests", "JSON values", "", "k8s.io/..."},
+	{"internal/due", "keys and times", "", clients},
 	{"internal/fieldset", "sets of paths", "", clients},
 	{"internal/fuzzing", "the kit of fuzz targets", "", ""},
 	{"internal/jsontype", "the schema of a type", "", clients},
@@ -299,14 +302,25 @@ var rooms = []room{
 		"",
 	},
 	{
-		"pkg/component/internal/sources", "values and clusters, neither passes nor renderings",
-		`pkg/component/internal/inspect pkg/component/internal/observe pkg/component/internal/passerror
-			pkg/component/internal/target pkg/manifests`,
+		"pkg/component/internal/eventsources", "the Set and the interface of event sources, and no kind of them",
+		"internal/authorcode pkg/component/internal/target pkg/manifests", "",
+	},
+	{
+		"pkg/component/internal/polled", "values of services, and no cluster",
+		"internal/backoff internal/due pkg/component/internal/eventsources pkg/component/internal/passerror", "k8s.io/client-go/...",
+	},
+	{
+		"pkg/component/internal/related", "objects of clusters, neither passes nor renderings",
+		`internal/backoff pkg/component/internal/eventsources pkg/component/internal/inspect
+			pkg/component/internal/observe pkg/component/internal/passerror pkg/manifests`,
 		"",
 	},
 
 	// Externals, event sources, renderings.
-	{"pkg/component/eventsource", "event sources, and no reconciler", "pkg/component/internal/sources", ""},
+	{
+		"pkg/component/eventsource", "event sources, and no reconciler",
+		"pkg/component/internal/eventsources pkg/component/internal/polled pkg/component/internal/related", "",
+	},
 	{
 		"pkg/component/internal/externals", "facts and calls of externals; plan decides",
 		`api/meta/v1alpha1 internal/digests internal/marks internal/settingtext pkg/component/external
@@ -333,7 +347,7 @@ var rooms = []room{
 		"pkg/component/internal/telemetry", "what a pass counts and traces; no decision depends on it",
 		`api/meta/v1alpha1 internal/budget pkg/component/external pkg/component/internal/externals
 			pkg/component/internal/metrics pkg/component/internal/outcome pkg/component/internal/passerror
-			pkg/component/internal/plan pkg/component/internal/sources pkg/component/internal/status
+			pkg/component/internal/plan pkg/component/internal/eventsources pkg/component/internal/status
 			pkg/component/internal/tracing`,
 		"",
 	},

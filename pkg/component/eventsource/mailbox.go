@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/polled"
 )
 
 // InboundOptions configure a source that receives values.
@@ -24,20 +25,20 @@ type InboundOptions[T client.Object, V any] struct {
 // Mailbox is an event source that receives values, from a queue, a stream or a webhook.
 type Mailbox[T client.Object, V any] struct {
 	name    string
-	mailbox *sources.Mailbox
+	mailbox *polled.Mailbox
 }
 
 // Inbound returns an event source that receives values. Without InboundOptions.Fetch, passes do not wait for a value.
 func Inbound[T client.Object, V any](name string, o InboundOptions[T, V]) *Mailbox[T, V] {
-	options := sources.MailboxOptions{Expire: o.Expire}
+	options := polled.MailboxOptions{Expire: o.Expire}
 	if o.Fetch != nil {
 		options.Fetch = fetchAll(o.Fetch)
 	}
-	return &Mailbox[T, V]{name: name, mailbox: sources.NewMailbox(options)}
+	return &Mailbox[T, V]{name: name, mailbox: polled.NewMailbox(options)}
 }
 
 // Attach implements Source.
-func (m *Mailbox[T, V]) Attach(to sources.Reconciler[T]) (func(), error) {
+func (m *Mailbox[T, V]) Attach(to eventsources.Reconciler[T]) (func(), error) {
 	return to.Add(m.name, m.mailbox)
 }
 
@@ -101,7 +102,7 @@ type WebhookOptions struct {
 // if the component exists. The server of the handler must limit the time of a call (http.Server.ReadTimeout) and the
 // number of connections.
 func WebhookHandler(o WebhookOptions) http.Handler {
-	return sources.NewWebhook(sources.WebhookOptions{
+	return polled.NewWebhook(polled.WebhookOptions{
 		Route: o.Route, Secret: o.Secret, MaxBytes: o.MaxBytes, Window: o.Window, Accept: o.Accept,
 		DiscardBody: o.DiscardBody,
 	})
@@ -130,8 +131,8 @@ func (m *Mailbox[T, V]) Handler(o WebhookOptions, decode func(body []byte) (V, e
 }
 
 // SignatureHeader is the header with the signature of a call.
-const SignatureHeader = sources.SignatureHeader
+const SignatureHeader = polled.SignatureHeader
 
 // Sign returns the value of SignatureHeader for a body, for senders and for tests. With WebhookOptions.Window, body is
 // the time, a dot, and the body.
-func Sign(secret, body []byte) string { return sources.Sign(secret, body) }
+func Sign(secret, body []byte) string { return polled.Sign(secret, body) }

@@ -15,7 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/related"
 )
 
 // RelatedOptions configure a source of related objects. One of Of and For is enough: the other direction is indexed. If
@@ -80,9 +81,9 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 // Relation is an event source of related objects.
 type Relation[T client.Object, S client.Object] struct {
 	name string
-	// kind returns the type of the components of the reconciler that the source was added to.
+	// kind returns the type of the components of the reconciler that the event source was added to.
 	kind    func() schema.GroupKind
-	related *sources.Related
+	related *related.Objects
 }
 
 // Related returns an event source of objects that components are related to, such as a ConfigMap of another team. The
@@ -92,7 +93,7 @@ type Relation[T client.Object, S client.Object] struct {
 func Related[T client.Object, S client.Object](name string, o RelatedOptions[T, S]) *Relation[T, S] {
 	r := &Relation[T, S]{name: name}
 	_, metadataOnly := any(*new(S)).(*metav1.PartialObjectMetadata)
-	options := sources.RelatedOptions{
+	options := related.Options{
 		GVK: o.GVK, New: newObject[S], All: o.All, InTarget: o.InTarget,
 		Namespaces: slices.Clone(o.Namespaces), Whole: o.Whole, MetadataOnly: metadataOnly, Idle: o.Idle,
 	}
@@ -124,7 +125,7 @@ func Related[T client.Object, S client.Object](name string, o RelatedOptions[T, 
 		options.Part = func(obj client.Object) any { return withType(obj, o.Part) }
 	}
 	options.Added, options.Changed, options.Deleted = eventFilter(o.Added), updateFilter(o.Changed), eventFilter(o.Deleted)
-	r.related = sources.NewRelated(options)
+	r.related = related.New(options)
 	return r
 }
 
@@ -170,7 +171,7 @@ func newObject[S client.Object]() client.Object {
 }
 
 // Attach implements Source.
-func (r *Relation[T, S]) Attach(to sources.Reconciler[T]) (func(), error) {
+func (r *Relation[T, S]) Attach(to eventsources.Reconciler[T]) (func(), error) {
 	r.kind = to.Kind
 	return to.Add(r.name, r.related)
 }

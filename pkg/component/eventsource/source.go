@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/polled"
 )
 
 // Source is what components of type T depend on besides their dependents: Related, Polling, PollingEach and Inbound
@@ -21,7 +22,7 @@ import (
 // fetched for it. All values are in memory, so they are fetched again after a restart.
 type Source[T client.Object] interface {
 	// Attach adds the source to a reconciler. Reconciler.AddEventSource calls it; its parameter is an internal type.
-	Attach(to sources.Reconciler[T]) (remove func(), err error)
+	Attach(to eventsources.Reconciler[T]) (remove func(), err error)
 }
 
 // AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
@@ -53,8 +54,8 @@ type asInput[T client.Object] struct {
 }
 
 // Attach implements Source.
-func (a asInput[T]) Attach(to sources.Reconciler[T]) (func(), error) {
-	to.Use = sources.Use{Input: true, Secret: a.secret || to.Use.Secret}
+func (a asInput[T]) Attach(to eventsources.Reconciler[T]) (func(), error) {
+	to.Use = eventsources.Use{Input: true, Secret: a.secret || to.Use.Secret}
 	return a.Source.Attach(to)
 }
 
@@ -62,14 +63,14 @@ func (a asInput[T]) Attach(to sources.Reconciler[T]) (func(), error) {
 type Values[T client.Object, V any] struct {
 	name   string
 	source interface {
-		sources.Source
+		eventsources.EventSource
 		Get(types.NamespacedName) (value any, at time.Time, known bool)
 	}
 	refresh func(types.NamespacedName)
 }
 
 // Attach implements Source.
-func (v *Values[T, V]) Attach(to sources.Reconciler[T]) (func(), error) {
+func (v *Values[T, V]) Attach(to eventsources.Reconciler[T]) (func(), error) {
 	return to.Add(v.name, v.source)
 }
 
@@ -97,12 +98,12 @@ func valueOf[V any](stored any, at time.Time, known bool) (value V, age time.Dur
 func Polling[T client.Object, V any](
 	name string, every time.Duration, fetch func(context.Context) (map[client.ObjectKey]V, error),
 ) *Values[T, V] {
-	poll := sources.NewPoll(max(every, time.Millisecond), fetchAll(fetch))
+	poll := polled.NewPoll(max(every, time.Millisecond), fetchAll(fetch))
 	return &Values[T, V]{name: name, source: poll, refresh: func(types.NamespacedName) { poll.Refresh() }}
 }
 
 // fetchAll converts the values of a fetch to values of any type.
-func fetchAll[V any](fetch func(context.Context) (map[client.ObjectKey]V, error)) sources.FetchAll {
+func fetchAll[V any](fetch func(context.Context) (map[client.ObjectKey]V, error)) polled.FetchAll {
 	return func(ctx context.Context) (map[types.NamespacedName]any, error) {
 		fetched, err := fetch(ctx)
 		values := make(map[types.NamespacedName]any, len(fetched))
@@ -134,7 +135,7 @@ type PollOptions[T client.Object, V any] struct {
 // time. The first fetches, after a start and of a new component, are due at once, because passes wait for them. Later
 // ones are spread evenly over the interval, with jitter.
 func PollingEach[T client.Object, V any](name string, o PollOptions[T, V]) *Values[T, V] {
-	each := sources.EachOptions{
+	each := polled.EachOptions{
 		Timeout: o.Timeout,
 		Fetch: func(ctx context.Context, obj client.Object) (any, error) {
 			component, err := componentOf[T](obj)
@@ -167,7 +168,7 @@ func PollingEach[T client.Object, V any](name string, o PollOptions[T, V]) *Valu
 			return o.Key(component)
 		}
 	}
-	poll := sources.NewPollEach(each)
+	poll := polled.NewPollEach(each)
 	return &Values[T, V]{name: name, source: poll, refresh: poll.Refresh}
 }
 

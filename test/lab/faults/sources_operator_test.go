@@ -213,11 +213,18 @@ func goroutinesOfSources() int {
 	total := 0
 	for stack := range strings.SplitSeq(text.String(), "\n\n") {
 		var n int
-		if _, err := fmt.Sscanf(strings.TrimSpace(stack), "%d @", &n); err == nil && strings.Contains(stack, "component/internal/sources.") {
+		if _, err := fmt.Sscanf(strings.TrimSpace(stack), "%d @", &n); err == nil && isOfEventSources(stack) {
 			total += n
 		}
 	}
 	return total
+}
+
+// isOfEventSources reports whether a goroutine runs code of an event source.
+func isOfEventSources(stack string) bool {
+	return slices.ContainsFunc([]string{"eventsources", "polled", "related"}, func(of string) bool {
+		return strings.Contains(stack, "component/internal/"+of+".")
+	})
 }
 
 // deliver puts values into the mailbox, as a client of a queue.

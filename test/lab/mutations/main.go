@@ -1,5 +1,5 @@
 // Command mutations proves that the tests detect defects in the packages of the engine, such as plan, execute, observe,
-// externals and sources. It selects defects at random, applies one at a time, and runs the unit tests of the package
+// externals and related. It selects defects at random, applies one at a time, and runs the unit tests of the package
 // and the conformance specs that should detect it. The files of the checkout are not changed.
 //
 //	go run ./test/lab/mutations -seed 7        ten mutations, selected by seed 7

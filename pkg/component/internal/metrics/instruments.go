@@ -15,12 +15,12 @@ type Instruments struct {
 	ready    *prometheus.HistogramVec
 	repairs  *prometheus.CounterVec
 	// renderings counts the time of renderings, and namespaces limits the values of its label.
-	renderings *prometheus.CounterVec
-	namespaces names
-	components *componentCollector
-	memory     *memoryCollector
-	externals  *externalCollector
-	sources    *sourceCollector
+	renderings   *prometheus.CounterVec
+	namespaces   names
+	components   *componentCollector
+	memory       *memoryCollector
+	externals    *externalCollector
+	eventSources *eventSourceCollector
 }
 
 const labelReconciler = "reconciler"
@@ -68,18 +68,18 @@ func NewInstruments() *Instruments {
 			Help: "Time that renderings took, also stopped and killed ones, without the time in line for a process, by " +
 				"the namespace of the component. The namespace is <other> after the first 1,000 namespaces.",
 		}, []string{labelReconciler, "namespace"}),
-		namespaces: names{limit: maxNamespaces},
-		components: newComponentCollector(),
-		memory:     newMemoryCollector(),
-		externals:  newExternalCollector(),
-		sources:    newSourceCollector(),
+		namespaces:   names{limit: maxNamespaces},
+		components:   newComponentCollector(),
+		memory:       newMemoryCollector(),
+		externals:    newExternalCollector(),
+		eventSources: newEventSourceCollector(),
 	}
 }
 
 // RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
-		i.requests, i.passes, i.steps, i.ready, i.repairs, i.renderings, i.components, i.memory, i.externals, i.sources,
+		i.requests, i.passes, i.steps, i.ready, i.repairs, i.renderings, i.components, i.memory, i.externals, i.eventSources,
 	} {
 		if err := registry.Register(c); err != nil {
 			return err

@@ -45,8 +45,8 @@ func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	m.request(requestKey{kind: configMaps, verb: "get", code: 200}).Inc()
 	p := m.NewComponentSet(nil, true)
 	m.Export(p)
-	m.CountSource("polling", "rates", "woke", 1)
-	m.ExportSources(func() []EventSource {
+	m.CountEventSource("polling", "rates", "woke", 1)
+	m.ExportEventSources(func() []EventSource {
 		return []EventSource{{Kind: "polling", Name: "rates", Answered: time.Unix(1, 0)}}
 	})
 	m.ExportMemory(func() Memory { return Memory{} })

@@ -10,19 +10,19 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 )
 
-// EventSources has the values of event sources; see package sources.
+// EventSources has the values of event sources; see package eventsources.
 type EventSources interface {
-	// Begin tells the sources that a component exists. It reports whether the pass has to wait for a first value.
-	Begin(ctx context.Context, obj client.Object, clusters sources.Clusters) (waits bool)
+	// Begin tells the event sources that a component exists. It reports whether the pass has to wait for a first value.
+	Begin(ctx context.Context, obj client.Object, clusters eventsources.Clusters) (waits bool)
 	// Inputs returns the values that are inputs of a component.
-	Inputs(ctx context.Context, name types.NamespacedName) ([]sources.NamedInput, error)
-	// Failures returns the sources without a current value for a component.
-	Failures(name types.NamespacedName) []sources.Failure
+	Inputs(ctx context.Context, name types.NamespacedName) ([]eventsources.NamedInput, error)
+	// Failures returns the event sources without a current value for a component.
+	Failures(name types.NamespacedName) []eventsources.Failure
 	// Forget drops everything about a component.
 	Forget(name types.NamespacedName)
 }
@@ -44,13 +44,13 @@ type clusters struct {
 	component *Component
 }
 
-// Target implements sources.Clusters.
-func (c clusters) Target() (sources.Cluster, error) {
+// Target implements eventsources.Clusters.
+func (c clusters) Target() (eventsources.Cluster, error) {
 	w, err := c.pass.acquire(c.ctx, c.component)
 	if err != nil {
-		return sources.Cluster{}, err
+		return eventsources.Cluster{}, err
 	}
-	return sources.ClusterOf(w.target.Client.Connection), nil
+	return eventsources.ClusterOf(w.target.Client.Connection), nil
 }
 
 // eventInputs returns the values of event sources that are inputs of a component.
@@ -70,7 +70,7 @@ func eventInputs(ctx context.Context, from EventSources, component types.Namespa
 func (r *Runner) staleInputs(c *Component) []string {
 	var texts []string
 	for _, f := range r.Events.Failures(c.Name()) {
-		texts = append(texts, fmt.Sprintf("%s: since %s: %s", f.Source, f.Since.UTC().Format(time.RFC3339), f.Failure))
+		texts = append(texts, fmt.Sprintf("%s: since %s: %s", f.EventSource, f.Since.UTC().Format(time.RFC3339), f.Failure))
 	}
 	return texts
 }

@@ -21,13 +21,13 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/observe"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/schedule"
-	"github.com/fairlead-io/fairlead/pkg/component/internal/sources"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
@@ -154,7 +154,7 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 			Ports: Ports{
 				Owners: fakeOwners{w}, Targets: fakeTargets{w}, Inputs: fakeInputs{w}, Inventory: fakeInventory{w},
 				Rendering: fakeRendering{w}, Applier: fakeApplier{w}, Records: fakeRecords{w},
-				Events: sources.Fixed(nil), InFlight: passes,
+				Events: eventsources.Fixed(nil), InFlight: passes,
 				Store: components.NewStore(options, components.NewOwners(options), passes),
 				Tell: func(_ components.Object, e status.Event) {
 					if e.Type != "" {
