@@ -63,7 +63,7 @@ func (s *Standalone) passOver(obj client.Object, p Pass) (Pass, error) {
 		return p, errors.New("StandaloneOptions.Client is required for Reconcile")
 	}
 	if p.Owner != (manifests.Owner{}) {
-		return p, errors.New("Owner of a Pass must be empty for Reconcile, because the object is the owner")
+		return p, errors.New("the field Owner of a Pass must be empty for Reconcile, because the object is the owner")
 	}
 	gvk, err := s.options.Client.GroupVersionKindFor(obj)
 	if err != nil {

@@ -149,7 +149,7 @@ func (s *Standalone) Delete(ctx context.Context, p Pass) (result.Outcome, error)
 // completed returns the pass with the fields that the caller may omit.
 func (s *Standalone) completed(ctx context.Context, p Pass) (Pass, error) {
 	if p.Desired != nil || p.Inventory != nil || p.Record != nil {
-		return p, errors.New("Desired, Inventory and Record of a Pass must be empty, because Standalone sets them")
+		return p, errors.New("the fields Desired, Inventory and Record of a Pass must be empty, because Standalone sets them")
 	}
 	var err error
 	if p.Owner, err = s.identified(ctx, p.Owner); err != nil {

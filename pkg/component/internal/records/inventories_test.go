@@ -52,7 +52,7 @@ func TestAnOwnerWithoutASecretHasNoInventory(t *testing.T) {
 
 func TestAnInventoryIsChangedInItsSecret(t *testing.T) {
 	g := NewWithT(t)
-	h, stored := newHeld(t, "one")
+	h, _ := newHeld(t, "one")
 	h.secret().SetLabels(merged(h.secret().GetLabels(), map[string]string{"theirs": "kept"}))
 	h.secret().SetFinalizers(append(h.secret().GetFinalizers(), "theirs/finalizer"))
 	h.Add(h.secret())
