@@ -31,10 +31,6 @@ const ConditionNonDeterministic = "NonDeterministic"
 // component is not Ready while this condition is present.
 const ConditionRepairConflict = "RepairConflict"
 
-// ConditionContested is the type of the condition RepairConflict in statuses that an earlier version of the reconciler
-// wrote. The first pass after an upgrade replaces it.
-const ConditionContested = "Contested"
-
 // ConditionInputStale is present, with status True, while an event source cannot tell its current value: the last value
 // is used. Its message says for each source since when, and why. The condition does not affect readiness.
 const ConditionInputStale = "InputStale"

@@ -148,12 +148,15 @@ func withAuthorConditions(own, stored []metav1.Condition) []metav1.Condition {
 	return merged
 }
 
+// earlierRepairConflict is the type that earlier versions of the reconciler gave to the condition RepairConflict.
+const earlierRepairConflict = "Contested"
+
 // isAuthorCondition reports whether a condition has a type that the reconciler does not write.
 func isAuthorCondition(c metav1.Condition) bool {
 	switch c.Type {
 	case metav1alpha1.ConditionReady, metav1alpha1.ConditionReconciling, metav1alpha1.ConditionStalled,
 		metav1alpha1.ConditionGeneratorResults, metav1alpha1.ConditionNonDeterministic,
-		metav1alpha1.ConditionRepairConflict, metav1alpha1.ConditionContested, metav1alpha1.ConditionInputStale,
+		metav1alpha1.ConditionRepairConflict, earlierRepairConflict, metav1alpha1.ConditionInputStale,
 		metav1alpha1.ConditionOverridden:
 		return false
 	}

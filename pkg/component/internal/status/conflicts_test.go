@@ -1,6 +1,7 @@
 package status
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -127,6 +128,22 @@ func TestAConditionContestedOfAnEarlierVersionIsTakenOver(t *testing.T) {
 			}
 		})
 	}
+	before.Conditions = append(before.Conditions, metav1.Condition{
+		Type: metav1alpha1.ConditionRepairConflict, Status: metav1.ConditionTrue, Reason: metav1alpha1.ReasonRepairConflict,
+		LastTransitionTime: metav1.Unix(500, 0),
+	})
+	t.Run("the status has both after a downgrade and another upgrade", func(t *testing.T) {
+		after, _ := Next(before, Report{Generation: 1, Outcome: outcome.Outcome{Outcome: conflict}, Now: now})
+		var times []metav1.Time
+		for _, c := range after.Conditions {
+			if c.Type == "Contested" || c.Type == metav1alpha1.ConditionRepairConflict {
+				times = append(times, c.LastTransitionTime)
+			}
+		}
+		if !slices.Equal(times, []metav1.Time{metav1.Unix(500, 0)}) {
+			t.Errorf("the conditions have the times %v", times)
+		}
+	})
 	if before.Conditions[0].Type != "Contested" || before.Waiting[0].Reason != "Contested" {
 		t.Error("the status before was changed")
 	}

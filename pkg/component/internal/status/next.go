@@ -91,19 +91,26 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	return next
 }
 
+// earlierRepairConflict is the type and the reason that earlier versions of the reconciler gave to a repair conflict.
+const earlierRepairConflict = "Contested"
+
 // withCurrentNames returns a copy of a status with the current names of conditions and reasons that an earlier version
-// of the reconciler may have written. Such a condition keeps the time of its last transition.
+// of the reconciler may have written. Such a condition keeps the time of its last transition. After a downgrade and
+// another upgrade a status has the condition under both names; the current one is kept then.
 func withCurrentNames(before metav1alpha1.Status) metav1alpha1.Status {
 	next := before
 	next.Conditions, next.Waiting = slices.Clone(before.Conditions), slices.Clone(before.Waiting)
+	if meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionRepairConflict) != nil {
+		meta.RemoveStatusCondition(&next.Conditions, earlierRepairConflict)
+	}
 	for i, c := range next.Conditions {
-		if c.Type == metav1alpha1.ConditionContested {
+		if c.Type == earlierRepairConflict {
 			next.Conditions[i].Type = metav1alpha1.ConditionRepairConflict
 			next.Conditions[i].Reason = metav1alpha1.ReasonRepairConflict
 		}
 	}
 	for i, w := range next.Waiting {
-		if w.Reason == metav1alpha1.ConditionContested {
+		if w.Reason == earlierRepairConflict {
 			next.Waiting[i].Reason = result.ReportRepairConflict
 		}
 	}
