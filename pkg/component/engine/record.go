@@ -86,13 +86,16 @@ func (s *Standalone) load(ctx context.Context, p Pass, l loading) (*record, erro
 	if err != nil {
 		return nil, fmt.Errorf("the inventory in Secret %s does not exist or is damaged: %w", secret, err)
 	}
-	return r, s.recovered(ctx, r, found, lost)
+	return r, s.recovered(ctx, r, found, lost, l.deleting)
 }
 
-// recovered stores a rebuilt inventory. It returns nil if the search shows that there is nothing to recover.
-func (s *Standalone) recovered(ctx context.Context, r *record, found inventory.Rebuilt, lost error) error {
+// recovered stores a rebuilt inventory. It returns nil if the search shows that there is nothing to recover. A deletion
+// that could not search all types ends only in the pass after the error that names them.
+func (s *Standalone) recovered(
+	ctx context.Context, r *record, found inventory.Rebuilt, lost error, deleting bool,
+) error {
 	r.entries = found.Entries
-	if lost == nil && len(found.Entries) == 0 && found.Copies == "" {
+	if lost == nil && len(found.Entries) == 0 && found.Copies == "" && (!deleting || found.Unsearched == "") {
 		if found.Unsearched != "" {
 			log.FromContext(ctx).Info("no dependents were found for an owner without an inventory",
 				"owner", r.owner.String(), "unsearched", found.Unsearched, "label", s.labelOf(r.owner))
