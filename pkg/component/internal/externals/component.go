@@ -279,11 +279,13 @@ func (c *component) flush(delay time.Duration) {
 func (c *component) flushOnce(ctx context.Context) (done bool) {
 	c.recorder.Lock()
 	defer c.recorder.Unlock()
-	if c.recorder.load(ctx) != nil {
+	if err := c.recorder.load(ctx); err != nil {
+		c.tellUnsaved(ctx, err)
 		return false
 	}
 	results, changes := c.resultsToRecord()
-	if c.recorder.write(ctx, changes) != nil {
+	if err := c.recorder.write(ctx, changes); err != nil {
+		c.tellUnsaved(ctx, err)
 		return false
 	}
 	c.mu.Lock()
@@ -292,7 +294,7 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 		delete(c.results, it)
 		_, isRecorded := changes[it.situation.wanted.key]
 		c.make(it, func(t *step) {
-			t.s.underway.saving = false
+			t.s.underway.saving, t.s.underway.unsaved = false, ""
 			if isRecorded && r.recorded != nil {
 				r.recorded(t)
 			}
@@ -304,6 +306,21 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 	}
 	c.flushing = len(c.results) > 0
 	return !c.flushing
+}
+
+// tellUnsaved enters the error of an attempt to record results, so that the status of the component has it.
+func (c *component) tellUnsaved(ctx context.Context, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for it := range c.results {
+		c.make(it, func(t *step) {
+			t.s.underway.unsaved = err.Error()
+			t.compare = true
+		})
+	}
 }
 
 // resultsToRecord returns the results that are not recorded yet, and the states with them.

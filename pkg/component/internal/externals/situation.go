@@ -52,10 +52,11 @@ type absence struct {
 // underway is the call under way, and what the calls of this process may have done without a record of it.
 type underway struct {
 	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none. saving
-	// is set while its result is being recorded.
-	verb   plan.Verb
-	since  time.Time
-	saving bool
+	// is set while its result is being recorded, and unsaved is the error of the last attempt.
+	verb    plan.Verb
+	since   time.Time
+	saving  bool
+	unsaved string
 	// observing is set while a call asks for the state.
 	observing bool
 	// writes counts the calls that write.

@@ -266,6 +266,13 @@ func TestFacts(t *testing.T) {
 			changes: []func(*situation){state(created), func(s *situation) { s.underway.saving = true }},
 			reason:  plan.WaitInProgress, message: "the result of a call is being recorded",
 		},
+		"a result cannot be recorded": {
+			changes: []func(*situation){state(created), func(s *situation) {
+				s.underway.saving, s.underway.unsaved = true, "quota exceeded"
+			}},
+			reason:  plan.WaitInProgress,
+			message: "the result of a call is being recorded; it failed: quota exceeded",
+		},
 		"a call failed and is repeated later": {
 			changes: []func(*situation){state(created), func(s *situation) {
 				s.underway.failures = map[plan.Verb]*failed{plan.VerbApply: {
