@@ -24,8 +24,8 @@ func WatchDefinitions(ctx context.Context, client metadata.Interface, changed, d
 	for _, resource := range definingResources {
 		store := definitionStore{changed, deleted}
 		go reflectorLoop{
-			source: func() (*cache.ListWatch, error) { return listWatchMetadata(client.Resource(resource), ""), nil },
-			store:  store, listener: store, name: resource.Resource,
+			requests: func() (*cache.ListWatch, error) { return listWatchMetadata(client.Resource(resource), ""), nil },
+			store:    store, listener: store, name: resource.Resource,
 		}.run(ctx)
 	}
 }

@@ -31,11 +31,11 @@ func (o *Observer) startDependentWatch(reader Reader, r WatchedResource, version
 	w := newDependentWatch(o, r, version, cancel)
 	selector := o.reconciler + "/" + manifests.LabelOwnerID
 	go reflectorLoop{
-		source: func() (*cache.ListWatch, error) {
+		requests: func() (*cache.ListWatch, error) {
 			metadataOnly := !builtintypes.HasStatus(r.Type) && !w.withBodies && !o.view.NeedsBody(r.Type)
-			return o.sources.listWatch(reader, r, w.preferredVersion(), selector, metadataOnly)
+			return o.listWatches.listWatch(reader, r, w.preferredVersion(), selector, metadataOnly)
 		},
-		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
+		mapper: o.listWatches.mapper, store: w, listener: w, retry: w.retrySignal,
 		name: "dependents of type " + r.Type.String(), reader: reader,
 	}.run(ctx)
 	return w
@@ -48,7 +48,7 @@ func newDependentWatch(
 		watchState: newWatchState(o, cancel, "its type is listed for the first time"),
 		resource:   r, version: version, withBodies: o.withBodies[r.Type], objects: newDependentObjects(),
 	}
-	w.readable = func() bool { return o.sources.readable(r.Type, w.preferredVersion()) }
+	w.readable = func() bool { return o.listWatches.readable(r.Type, w.preferredVersion()) }
 	return w
 }
 

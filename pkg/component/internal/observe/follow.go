@@ -34,10 +34,10 @@ type FollowOptions struct {
 // Follow lists and watches objects of a type until ctx ends, and passes them to a store. After a failure it tries
 // again, with pauses of up to a minute.
 func Follow(ctx context.Context, o FollowOptions) {
-	from := sources{self: o.Reader, mapper: o.Mapper}
+	from := listWatches{self: o.Reader, mapper: o.Mapper}
 	resource := WatchedResource{Type: o.GVK.GroupKind(), Namespace: o.Namespace}
 	reflectorLoop{
-		source: func() (*cache.ListWatch, error) {
+		requests: func() (*cache.ListWatch, error) {
 			requests, err := from.listWatch(Reader{}, resource, o.GVK.Version, o.Selector, o.MetadataOnly)
 			if err != nil {
 				return nil, err
@@ -53,7 +53,7 @@ func Follow(ctx context.Context, o FollowOptions) {
 func AwaitScope(ctx context.Context, o FollowOptions) (isNamespaced, known bool) {
 	l, backoff := reflectorLoop{mapper: o.Mapper, reader: o.Reader}, newBackoff()
 	for ctx.Err() == nil {
-		mapping, err := sources{mapper: o.Mapper}.mapping(o.GVK.GroupKind(), o.GVK.Version)
+		mapping, err := listWatches{mapper: o.Mapper}.mapping(o.GVK.GroupKind(), o.GVK.Version)
 		if err == nil {
 			return mapping.Scope.Name() == meta.RESTScopeNameNamespace, true
 		}

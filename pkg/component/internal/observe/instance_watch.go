@@ -66,10 +66,10 @@ func (o *Observer) startInstanceWatch(reader Reader, gk schema.GroupKind) *insta
 	ctx, cancel := context.WithCancel(o.lifetime)
 	w := newInstanceWatch(o, gk, cancel)
 	go reflectorLoop{
-		source: func() (*cache.ListWatch, error) {
-			return o.sources.listWatch(reader, WatchedResource{Type: gk}, "", "", true)
+		requests: func() (*cache.ListWatch, error) {
+			return o.listWatches.listWatch(reader, WatchedResource{Type: gk}, "", "", true)
 		},
-		mapper: o.sources.mapper, store: w, listener: w, retry: w.retrySignal,
+		mapper: o.listWatches.mapper, store: w, listener: w, retry: w.retrySignal,
 		name: "instances of type " + gk.String(), reader: reader,
 	}.run(ctx)
 	return w

@@ -33,7 +33,7 @@ func WatchLabelled(
 	ctx, cancel := context.WithCancel(ctx)
 	store := labelledStore{handler: handler, namespace: namespace, stop: cancel}
 	go reflectorLoop{
-		source: func() (*cache.ListWatch, error) {
+		requests: func() (*cache.ListWatch, error) {
 			return listWatchMetadata(client.Resource(resource).Namespace(namespace), label), nil
 		},
 		store: store, listener: store, name: resource.Resource + " with " + label,

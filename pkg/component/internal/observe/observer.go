@@ -23,11 +23,11 @@ import (
 
 // Observer watches the dependents of all components of one reconciler in one target. It is safe for concurrent use.
 type Observer struct {
-	reconciler string
-	view       inspect.View
-	sources    sources
-	lifetime   context.Context
-	withBodies map[schema.GroupKind]bool
+	reconciler  string
+	view        inspect.View
+	listWatches listWatches
+	lifetime    context.Context
+	withBodies  map[schema.GroupKind]bool
 
 	// mu guards the fields below and all watches.
 	mu          sync.Mutex
@@ -63,7 +63,7 @@ func New(ctx context.Context, options Options) *Observer {
 	view.Allowance = inspect.NewAllowance(clock.RealClock{}.Now)
 	o := &Observer{
 		reconciler: options.Reconciler, view: view,
-		sources: sources{
+		listWatches: listWatches{
 			self:   Reader{Dynamic: options.Dynamic, Metadata: options.Metadata},
 			mapper: options.Mapper, verbs: options.Verbs,
 		},

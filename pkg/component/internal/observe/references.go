@@ -149,7 +149,7 @@ func (r *References) startWatch(reader Reader, key referenceWatchKey) *reference
 	}
 	w := newReferenceWatch(r, key, cancel)
 	go reflectorLoop{
-		source: func() (*cache.ListWatch, error) {
+		requests: func() (*cache.ListWatch, error) {
 			return listWatchMetadata(client.Resource(key.resource).Namespace(key.namespace), ""), nil
 		},
 		store: w, listener: w, retry: w.retrySignal, reader: reader,

@@ -17,10 +17,10 @@ import (
 
 // reflectorLoop lists and watches objects and passes them to a store. It repeats this until its context ends.
 type reflectorLoop struct {
-	// source returns the list and watch requests. It is called before every list, because the API server may have begun to
+	// requests returns the list and watch requests. It is called before every list, because the API server may have begun to
 	// serve the type, or may serve another version.
-	source func() (*cache.ListWatch, error)
-	// mapper is reset, if it can be reset, when the API server returns 404 for a request of source.
+	requests func() (*cache.ListWatch, error)
+	// mapper is reset, if it can be reset, when the API server returns 404 for one of requests.
 	mapper   meta.RESTMapper
 	store    cache.ReflectorStore
 	listener loopListener
@@ -125,12 +125,12 @@ func newBackoff() wait.Backoff {
 }
 
 func (l reflectorLoop) listAndWatch(ctx context.Context) error {
-	source, err := l.source()
+	requests, err := l.requests()
 	if err != nil {
 		return err
 	}
-	open := source.WatchFuncWithContext
-	source.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	open := requests.WatchFuncWithContext
+	requests.WatchFuncWithContext = func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 		w, err := open(ctx, options)
 		if err == nil {
 			l.listener.watchOpened()
@@ -138,7 +138,7 @@ func (l reflectorLoop) listAndWatch(ctx context.Context) error {
 		return w, err
 	}
 	options := cache.ReflectorOptions{Name: l.name, TypeDescription: l.name}
-	return cache.NewReflectorWithOptions(source, nil, l.store, options).ListAndWatchWithContext(ctx)
+	return cache.NewReflectorWithOptions(requests, nil, l.store, options).ListAndWatchWithContext(ctx)
 }
 
 // resetMapper makes the mapper read discovery again after a 404, because the API server may no longer serve the

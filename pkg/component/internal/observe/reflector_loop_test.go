@@ -39,7 +39,7 @@ func TestRetrySignalsWaitForTheMinimumDelay(t *testing.T) {
 				s := newWatchFixture(t)
 				s.unlisted(plan.WaitObserving)
 				go reflectorLoop{
-					source: func() (*cache.ListWatch, error) {
+					requests: func() (*cache.ListWatch, error) {
 						attempts.Add(1)
 						return nil, c.err
 					},
@@ -69,7 +69,7 @@ func TestARetrySignalEndsALongPause(t *testing.T) {
 		s := newWatchFixture(t)
 		s.unlisted(plan.WaitObserving)
 		go reflectorLoop{
-			source: func() (*cache.ListWatch, error) {
+			requests: func() (*cache.ListWatch, error) {
 				attempts.Add(1)
 				return nil, &meta.NoKindMatchError{GroupKind: schema.GroupKind{Kind: "Widget"}}
 			},

@@ -61,8 +61,8 @@ func TestTypesWithoutListOrWatch(t *testing.T) {
 			s := newWatchFixture(t)
 			mapper := meta.NewDefaultRESTMapper([]schema.GroupVersion{{Version: "v1"}})
 			mapper.Add(configMaps.WithVersion("v1"), meta.RESTScopeNamespace)
-			s.observer.sources.mapper = mapper
-			s.observer.sources.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
+			s.observer.listWatches.mapper = mapper
+			s.observer.listWatches.verbs = func(schema.GroupVersionResource) ([]string, error) { return c.verbs, c.err }
 			s.listFailed(c.refused)
 			if got := s.observer.Live(Reader{}, settings); got.Presence != plan.Unknown || got.Reason != c.want {
 				t.Errorf("the object of a type without list or watch has the state %+v", got)

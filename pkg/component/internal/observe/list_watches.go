@@ -36,8 +36,8 @@ func (v Reader) advice(refused error) string {
 		`allow that user get, list and watch, as in the roles that "fairlead rbac NAME --observe identity" prints`)
 }
 
-// sources make the list and watch requests of an Observer.
-type sources struct {
+// listWatches make the list and watch requests of an Observer.
+type listWatches struct {
 	// self has the clients that are used for the zero Reader.
 	self   Reader
 	mapper meta.RESTMapper
@@ -46,7 +46,7 @@ type sources struct {
 
 // listWatch returns the requests for the objects of a resource, reduced to metadata if metadataOnly is set. If the
 // preferred version is not served, another version is used.
-func (s sources) listWatch(
+func (s listWatches) listWatch(
 	reader Reader, r WatchedResource, version, selector string, metadataOnly bool,
 ) (*cache.ListWatch, error) {
 	mapping, err := s.mapping(r.Type, version)
@@ -74,7 +74,7 @@ func (s sources) listWatch(
 }
 
 // readable reports whether the API server supports the verb get for a type.
-func (s sources) readable(gk schema.GroupKind, version string) bool {
+func (s listWatches) readable(gk schema.GroupKind, version string) bool {
 	if s.verbs == nil {
 		return false
 	}
@@ -87,7 +87,7 @@ func (s sources) readable(gk schema.GroupKind, version string) bool {
 }
 
 // mapping returns the resource of a type, in another version if the preferred version is not served.
-func (s sources) mapping(gk schema.GroupKind, version string) (*meta.RESTMapping, error) {
+func (s listWatches) mapping(gk schema.GroupKind, version string) (*meta.RESTMapping, error) {
 	if version != "" {
 		if m, err := s.mapper.RESTMapping(gk, version); err == nil {
 			return m, nil

@@ -29,7 +29,7 @@ func newMapper(scope meta.RESTScope) *meta.DefaultRESTMapper {
 }
 
 func TestMappingPrefersTheGivenVersion(t *testing.T) {
-	s := sources{mapper: newMapper(meta.RESTScopeNamespace)}
+	s := listWatches{mapper: newMapper(meta.RESTScopeNamespace)}
 	for version, want := range map[string]string{"v2": "v2", "v3": "v1", "": "v1"} {
 		m, err := s.mapping(widgets, version)
 		must(t, err)
@@ -40,7 +40,7 @@ func TestMappingPrefersTheGivenVersion(t *testing.T) {
 }
 
 func TestANamespaceOfAClusterScopedTypeIsNotServed(t *testing.T) {
-	s := sources{mapper: newMapper(meta.RESTScopeRoot)}
+	s := listWatches{mapper: newMapper(meta.RESTScopeRoot)}
 	_, err := s.listWatch(Reader{}, WatchedResource{widgets, "shop"}, "v1", "", true)
 	if !meta.IsNoMatchError(err) {
 		t.Errorf("a version that is not served must return a NoMatch error, got %v", err)
