@@ -132,10 +132,11 @@ var rooms = []room{
 		"pkg/generator/function", "programs and services that return manifests",
 		"api/meta/v1alpha1 internal/bounded internal/httpservice internal/plural pkg/generator pkg/manifests", "",
 	},
-	{"pkg/generator/internal/rendering", "what the engines share", "pkg/generator pkg/manifests", ""},
+	{"pkg/generator/internal/rendering", "what the engines share", "internal/authorcode pkg/generator pkg/manifests", ""},
 	{
 		"pkg/generator/isolate", "renderings in child processes",
-		"internal/budget internal/turn pkg/generator pkg/generator/isolate/internal/fair pkg/manifests", "",
+		`internal/backoff internal/budget internal/turn pkg/generator pkg/generator/isolate/internal/fair
+			pkg/manifests`, "",
 	},
 	{
 		"pkg/internal/binding", "holes, and the values that it gets for them",
@@ -151,8 +152,9 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/plan", "decisions from facts; it waits for nothing, reads nothing, logs nothing",
-		`api/meta/v1alpha1 internal/builtintypes internal/depgraph internal/digests internal/settingtext internal/typeset
-			pkg/component/internal/ready pkg/component/internal/serverrules pkg/component/result pkg/manifests`,
+		`api/meta/v1alpha1 internal/backoff internal/builtintypes internal/depgraph internal/digests
+			internal/settingtext internal/typeset pkg/component/internal/ready
+			pkg/component/internal/serverrules pkg/component/result pkg/manifests`,
 		clients + " context net/... os/... log/... github.com/go-logr/... k8s.io/klog/...",
 	},
 	{
@@ -233,7 +235,8 @@ var rooms = []room{
 	// Records, targets, the status.
 	{
 		"pkg/component/internal/components", "component objects, whatever is rendered, recorded or applied for them",
-		"api/meta/v1alpha1 internal/digests pkg/component/internal/inspect pkg/component/internal/passerror pkg/manifests", "",
+		`api/meta/v1alpha1 internal/authorcode internal/backoff internal/digests
+			pkg/component/internal/inspect pkg/component/internal/passerror pkg/manifests`, "",
 	},
 	{
 		"pkg/component/internal/records", "Secrets; their callers decide what is recorded",
@@ -243,8 +246,8 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/schedule", "a state and the end of a pass go in, a delay comes out",
-		`api/meta/v1alpha1 pkg/component/internal/outcome pkg/component/internal/passerror pkg/component/internal/plan
-			pkg/component/result`,
+		`api/meta/v1alpha1 internal/backoff pkg/component/internal/outcome pkg/component/internal/passerror
+			pkg/component/internal/plan pkg/component/result`,
 		clients,
 	},
 	{
@@ -276,8 +279,9 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/input", "inputs, which are read as the identity of a target",
-		`api/meta/v1alpha1 internal/bounded internal/budget pkg/component/internal/inspect pkg/component/internal/observe
-			pkg/component/internal/passerror pkg/component/internal/target pkg/generator pkg/manifests`,
+		`api/meta/v1alpha1 internal/backoff internal/bounded internal/budget pkg/component/internal/inspect
+			pkg/component/internal/observe pkg/component/internal/passerror pkg/component/internal/target
+			pkg/generator pkg/manifests`,
 		"",
 	},
 	{
@@ -330,10 +334,11 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/rendering", "renderings; it writes nothing to a cluster",
-		`api/meta/v1alpha1 internal/budget internal/determinism internal/digests internal/marks internal/turn
-			pkg/component/internal/discovery pkg/component/internal/input pkg/component/internal/lookup
-			pkg/component/internal/passerror pkg/component/internal/plan pkg/component/internal/records
-			pkg/component/internal/target pkg/generator pkg/internal/packed pkg/manifests pkg/manifests/normalise`,
+		`api/meta/v1alpha1 internal/authorcode internal/budget internal/determinism internal/digests
+			internal/marks internal/turn pkg/component/internal/discovery pkg/component/internal/input
+			pkg/component/internal/lookup pkg/component/internal/passerror pkg/component/internal/plan
+			pkg/component/internal/records pkg/component/internal/target pkg/generator pkg/internal/packed
+			pkg/manifests pkg/manifests/normalise`,
 		"",
 	},
 	{

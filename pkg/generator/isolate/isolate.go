@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -253,7 +254,7 @@ func (g *Generator) take(ctx context.Context, component string) (*process, error
 const (
 	freeFailures = 3
 	firstDelay   = 100 * time.Millisecond
-	maxDoubled   = 6
+	lastDelay    = 6400 * time.Millisecond
 )
 
 // start starts a child. After several failures in a row it waits first.
@@ -262,7 +263,7 @@ func (g *Generator) start(ctx context.Context, failures int) (*process, error) {
 		select {
 		case <-ctx.Done():
 			return nil, busyError{ctx.Err()}
-		case <-time.After(firstDelay << min(failures-freeFailures-1, maxDoubled)):
+		case <-time.After(backoff.Backoff{First: firstDelay, Last: lastDelay}.After(failures - freeFailures)):
 		}
 	}
 	p, r, err := startProcess(ctx, g.spawner, g.codec, g.options)

@@ -2,7 +2,6 @@ package components
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 )
 
 // droppedInventory is the only line of the inventory of a cached component whose lines are elsewhere. It is no valid
@@ -95,7 +95,7 @@ func (i *IdleInventories) put(uid types.UID, digest string, lines []string) {
 	if known := i.kept[uid]; known != nil && known.digest == digest {
 		return
 	}
-	i.kept[uid] = &keptInventory{digest: digest, lines: lines, touched: time.Now().Add(rand.N(i.idle))}
+	i.kept[uid] = &keptInventory{digest: digest, lines: lines, touched: time.Now().Add(backoff.Within(i.idle))}
 }
 
 // isDropped reports whether the lines of an inventory are elsewhere.

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 )
 
 // Object is a component.
@@ -25,13 +26,9 @@ func Suspended(obj client.Object) bool {
 // suspendedOrFalse is Suspended for watch handlers, and returns false if the author's code panics. A panic in a watch
 // handler would end the process, and again after each restart. The pass over the component also calls Suspended, and
 // reports the panic as an error of that component.
-func suspendedOrFalse(obj client.Object) (suspended bool) {
-	defer func() {
-		if recover() != nil {
-			suspended = false
-		}
-	}()
-	return Suspended(obj)
+func suspendedOrFalse(obj client.Object) bool {
+	suspended, err := authorcode.Call("Suspended", func() (bool, error) { return Suspended(obj), nil })
+	return suspended && err == nil
 }
 
 // copyOf returns a deep copy of an object. It returns an error if DeepCopyObject returns another type. This is a

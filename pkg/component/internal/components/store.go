@@ -3,7 +3,6 @@ package components
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -12,15 +11,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
 // A write is retried at most maxRetries times after conflicts, because other clients may write to the component all the
-// time. Before each retry except the first, the writer waits for a random time of at most maxPause.
-const (
-	maxRetries = 15
-	maxPause   = 500 * time.Millisecond
-)
+// time.
+const maxRetries = 15
+
+// pauses are the longest pauses before the retries after the first one. The pauses are random.
+var pauses = backoff.Backoff{First: 10 * time.Millisecond, Last: 500 * time.Millisecond}
 
 // Store reads and writes the components of one reconciler. It is safe for concurrent use. A write changes only the
 // status or the finalizers of the stored component. Other changes of the object in memory, such as defaults that a hook
@@ -185,7 +185,7 @@ func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int
 	if retry > 0 {
 		select {
 		case <-ctx.Done():
-		case <-time.After(rand.N(min(maxPause, 5*time.Millisecond<<retry))):
+		case <-time.After(backoff.Within(pauses.After(retry))):
 		}
 	}
 	return s.Live(ctx, name)

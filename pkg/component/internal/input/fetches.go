@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -36,10 +37,11 @@ const (
 	maxFetchesEach = MaxFetches / 2
 	// MaxFetch is the timeout of one attempt. It does not include the wait for a slot.
 	MaxFetch = 10 * time.Minute
-	// A failed attempt is repeated after firstFetchRetry, then after twice as long each time, up to lastFetchRetry. A
-	// pass before the end of this delay does not start another attempt.
-	firstFetchRetry, lastFetchRetry = time.Second, time.Minute
 )
+
+// fetchRetries are the delays before a failed attempt is repeated. A pass before the end of this delay does not start
+// another attempt.
+var fetchRetries = backoff.Backoff{First: time.Second, Last: time.Minute}
 
 // Fetches fetches the sources of components in goroutines of its own, so that no fetch occupies a worker of the
 // controller.
@@ -182,7 +184,7 @@ func (s *Fetches) finish(name types.NamespacedName, f *fetch, files fs.FS, err e
 		f.lease.End()
 	}
 	f.files, f.err = files, err
-	f.delay = min(lastFetchRetry, max(firstFetchRetry, 2*f.delay))
+	f.delay = fetchRetries.Next(f.delay)
 	f.retryAt = s.clock.Now().Add(f.delay)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -140,13 +141,7 @@ func (r Repairs) backoff() time.Duration {
 	if !r.inConflict() {
 		return 0
 	}
-	delay := minBackoff
-	for range r.Undone - immediateRepairs {
-		if delay *= 2; delay >= maxBackoff {
-			return maxBackoff
-		}
-	}
-	return delay
+	return backoff.Backoff{First: minBackoff, Last: maxBackoff}.After(r.Undone - immediateRepairs + 1)
 }
 
 // repairDue returns the earliest time of the next repair.

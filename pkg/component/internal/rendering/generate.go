@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"runtime/debug"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
@@ -182,16 +182,16 @@ func (r *Renderer) call(
 	ctx, cancel := context.WithTimeout(ctx, maxGenerate)
 	defer cancel()
 	defer r.count(ctx, req.Component)()
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("the generator panicked: %v", cause)
-			log.FromContext(ctx).Error(err, "recovered from a panic", "stack", string(debug.Stack()))
-		}
-	}()
 	var failures lookup.Failures
 	req.Target, req.Local = failures.Record(req.Target), failures.Record(req.Local)
-	objects, proven, err = generator.Prove(ctx, r.options.Generator, req)
-	return objects, proven, failures.Explain(err)
+	err = authorcode.Do("the generator", func() (err error) {
+		objects, proven, err = generator.Prove(ctx, r.options.Generator, req)
+		return failures.Explain(err)
+	})
+	if p, ok := errors.AsType[*authorcode.Panic](err); ok {
+		log.FromContext(ctx).Error(err, "recovered from a panic", "stack", string(p.Stack))
+	}
+	return objects, proven, err
 }
 
 // count counts the time until the returned function is called, without the time in line for a process.

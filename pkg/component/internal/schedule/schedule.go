@@ -1,13 +1,13 @@
 package schedule
 
 import (
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -162,7 +162,7 @@ func resync(interval time.Duration) time.Duration {
 	if interval <= 0 {
 		return 0
 	}
-	return interval - rand.N(interval/10+1)
+	return backoff.Sooner(interval, 0.1)
 }
 
 // noLater shortens a delay so that it ends at the time due at the latest, unless due is zero. A delay of zero means

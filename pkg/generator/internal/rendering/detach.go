@@ -2,11 +2,13 @@ package rendering
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"runtime/debug"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 )
 
 // Detached runs render and returns its result. If ctx ends before, Detached returns the error of ctx at once; render
@@ -22,18 +24,12 @@ func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]cl
 	}
 	done := make(chan result, 1)
 	go func() {
-		var r result
-		defer func() {
-			if cause := recover(); cause != nil {
-				// The message becomes a condition, which must not change each time. A stack trace contains other addresses each
-				// time, so it is only logged.
-				log.FromContext(ctx).
-					Error(fmt.Errorf("panic: %v", cause), "the engine panicked", "stack", string(debug.Stack()))
-				r = result{err: fmt.Errorf("the engine panicked: %v", cause)}
-			}
-			done <- r
-		}()
-		r.objects, r.err = render()
+		objects, err := authorcode.Call("the engine", render)
+		if p, ok := errors.AsType[*authorcode.Panic](err); ok {
+			// The message becomes a condition, which must not change each time, so the stack is only logged.
+			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", p.Value), "the engine panicked", "stack", string(p.Stack))
+		}
+		done <- result{objects, err}
 	}()
 	select {
 	case <-ctx.Done():
