@@ -49,6 +49,7 @@ func layout(o Options) []entry {
 		entries = append(entries, entry{path.Join(api, "values.go"), valuesTemplate(o)})
 	}
 	entries = append(entries, generatorLayout(o)...)
+	entries = append(entries, noticeLayout(o.Notice)...)
 	if o.Webhooks {
 		entries = append(entries, webhookLayout()...)
 	}

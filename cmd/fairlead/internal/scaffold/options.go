@@ -107,6 +107,13 @@ type Options struct {
 	Watched []Watched `json:"watch,omitempty"`
 	// Image is the image of the operator, without a tag.
 	Image string `json:"image"`
+
+	SourceOptions
+	Notice
+}
+
+// SourceOptions are the options of the source that the generator renders.
+type SourceOptions struct {
 	// SkipSchema renders the chart without the validation of values by its schema.
 	SkipSchema bool `json:"skipSchema,omitempty"`
 	// Given reports whether the source is a chart or kustomization of the person, and not the example.
@@ -123,7 +130,7 @@ const maxShortName = 40
 
 // Validate returns an error for each invalid option, with the name of its flag.
 func (o Options) Validate() error {
-	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices(), o.validateExternal())
+	errs := slices.Concat(o.validateType(), o.validateNames(), o.validateChoices(), o.validateExternal(), o.validateNotice())
 	return errors.Join(errs...)
 }
 

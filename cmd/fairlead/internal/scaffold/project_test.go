@@ -99,8 +99,12 @@ func TestAProjectWithAllOptionsCompilesAndPassesItsUnitTests(t *testing.T) {
 	o := shop()
 	o.Kind, o.Resource, o.Client, o.External, o.Webhooks = "Sheep", "sheep", true, "Bucket", true
 	o.Interfaces = scaffold.Interfaces
+	o.Notice = scaffold.Notice{Owner: "Example Inc.", License: scaffold.DefaultLicense}
 	o.Watched = []scaffold.Watched{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}
 	dir := write(t, scaffold.Request{Options: o})
+	if generated := contentOf(t, dir, "api/v1alpha1/zz_generated.deepcopy.go"); !strings.Contains(generated, o.Header()) {
+		t.Errorf("the generated code lacks the header: %s", generated)
+	}
 	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "./internal/..."}} {
 		command := exec.CommandContext(t.Context(), "go", arguments...)
 		command.Dir, command.Env = dir, append(os.Environ(), "GOWORK=off")

@@ -20,7 +20,7 @@ type File struct {
 	Content []byte
 }
 
-// renderAll renders all templates of a project. Go code is formatted.
+// renderAll renders all templates of a project. Go code is formatted, and begins with the header of the project.
 func renderAll(f facts) ([]File, error) {
 	entries := layout(f.Options)
 	files := make([]File, 0, len(entries))
@@ -51,6 +51,9 @@ func renderFile(e entry, f facts) ([]byte, error) {
 	}
 	if path.Ext(e.path) != ".go" {
 		return out.Bytes(), nil
+	}
+	if header := f.Header(); header != "" {
+		return format.Source(append([]byte(header+"\n\n"), out.Bytes()...))
 	}
 	return format.Source(out.Bytes())
 }

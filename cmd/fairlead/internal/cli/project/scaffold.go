@@ -89,6 +89,11 @@ func NewScaffold(base command.Base) *cobra.Command {
 	flags.StringVar(&o.answers.External, "external", "",
 		"kind of dependents outside Kubernetes, such as Bucket: add a handler with its test")
 	flags.StringVar(&o.answers.Image, "image", "", "image of the operator, without a tag")
+	flags.StringVar(&o.answers.Owner, "owner", "",
+		"owner of the copyright, such as Example Inc.; a user or team, such as @example/platform, is also the code owner")
+	flags.StringVar(&o.answers.License, "spdx-license-headers", "",
+		"begin Go files with a license in the form of SPDX: Apache-2.0, or another one after an equals sign, as in =MIT")
+	flags.Lookup("spdx-license-headers").NoOptDefVal = scaffold.DefaultLicense
 	flags.StringVar(&o.fairleadDir, "fairlead-dir", "",
 		"checkout of Fairlead that the project requires instead of a release")
 	flags.BoolVar(&o.force, "force", false, "overwrite files")
