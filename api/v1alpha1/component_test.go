@@ -48,7 +48,8 @@ var _ = Describe("A Component", func() {
 		})
 		namespace, name := c.Placement()
 		Expect([]string{namespace, name}).To(Equal([]string{"prod", "store"}))
-		Expect([]time.Duration{c.Spec.ResyncInterval(), c.Spec.RetryInterval(), c.Spec.Timeout()}).To(Equal([]time.Duration{0, time.Second, time.Hour}))
+		Expect([]time.Duration{c.Spec.ResyncInterval(), c.Spec.RetryInterval(), c.Spec.Timeout()}).
+			To(Equal([]time.Duration{0, time.Second, time.Hour}))
 		Expect(c.Spec.Suspended()).To(BeTrue())
 		Expect(c.Spec.Policies()).To(Equal(metav1alpha1.Policies{
 			Adoption: metav1alpha1.AdoptAlways, Update: metav1alpha1.UpdateReplace, Delete: metav1alpha1.DeleteOrphan,
@@ -62,13 +63,15 @@ var _ = Describe("A Component", func() {
 		object := v1alpha1.Input{Name: "a", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "a"}}
 		poll := v1alpha1.Input{Name: "b", Poll: &v1alpha1.PollInput{URL: "https://example.com"}}
 		c := component(v1alpha1.ComponentSpec{Webhook: &v1alpha1.Webhook{}, Inputs: []v1alpha1.Input{object}})
-		Expect(c.Validate()).To(MatchError(ContainSubstring("spec.webhook: it has an effect only with an input that is polled")))
+		Expect(c.Validate()).
+			To(MatchError(ContainSubstring("spec.webhook: it has an effect only with an input that is polled")))
 		c.Spec.Inputs = append(c.Spec.Inputs, poll)
 		Expect(c.Validate()).To(Succeed())
 	})
 
 	It("decodes whole numbers in values as integers", func() {
-		c := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(`{"a":10000000,"b":[1,1.5],"c":null}`)}})
+		c := component(v1alpha1.ComponentSpec{Values: &runtime.RawExtension{Raw: []byte(
+			`{"a":10000000,"b":[1,1.5],"c":null}`)}})
 		Expect(c.GetParameters()).To(Equal(map[string]any{"a": int64(10000000), "b": []any{int64(1), 1.5}, "c": nil}))
 	})
 
@@ -97,7 +100,10 @@ var _ = Describe("A Component", func() {
 			Source:     v1alpha1.Source{ConfigMaps: &v1alpha1.ConfigMapsSource{Names: []string{"a", "b", "a"}, SHA256: "sum"}},
 			ValuesFrom: []metav1alpha1.ValuesReference{{Kind: "ConfigMap", Name: "b", Optional: true}},
 		})
-		Expect(c.References()).To(Equal([]metav1alpha1.Reference{{Kind: "ConfigMap", Name: "a"}, {Kind: "ConfigMap", Name: "b"}}))
+		Expect(c.References()).To(Equal([]metav1alpha1.Reference{
+			{Kind: "ConfigMap", Name: "a"},
+			{Kind: "ConfigMap", Name: "b"},
+		}))
 		Expect(c.SourceName()).To(Equal("ConfigMap a and 2 more"))
 		c.Spec.Source.ConfigMaps.Names = []string{"a"}
 		Expect(c.SourceName()).To(Equal("ConfigMap a"))
@@ -148,9 +154,11 @@ var _ = Describe("A Component", func() {
 		before := component(v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"a": "b"}}}})
 		same := before.DeepCopy()
 		same.Spec.Externals = []v1alpha1.External{{Kind: "Schema"}}
-		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryDuration = true, &metav1.Duration{Duration: 1}, &metav1.Duration{Duration: 1}
+		same.Spec.Suspend, same.Spec.Interval, same.Spec.RetryDuration = true, &metav1.Duration{Duration: 1},
+			&metav1.Duration{Duration: 1}
 		same.Spec.TimeoutDuration = &metav1.Duration{Duration: 1}
-		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever, metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
+		same.Spec.AdoptionPolicy, same.Spec.UpdatePolicy, same.Spec.DeletePolicy = metav1alpha1.AdoptNever,
+			metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
 		same.Spec.MissingNamespacesPolicy, same.Spec.EmptyAllowed = metav1alpha1.MissingNamespacesRefuse, true
 		same.Spec.ServiceAccount, same.Spec.Target = "deployer", &metav1alpha1.KubeConfigSource{}
 		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))

@@ -25,7 +25,10 @@ func makeImage(t *testing.T, arguments ...string) string {
 	t.Helper()
 	output := filepath.Join(t.TempDir(), "image")
 	var stderr bytes.Buffer
-	arguments = append([]string{"-program", "testdata/hello", "-output", output, "-version", "v1.2.3", "-epoch", "1700000000"}, arguments...)
+	arguments = append([]string{
+		"-program", "testdata/hello", "-output", output, "-version", "v1.2.3", "-epoch",
+		"1700000000",
+	}, arguments...)
 	if code := run(t.Context(), arguments, io.Discard, &stderr); code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr.String())
 	}
@@ -91,11 +94,13 @@ func TestAnImageHoldsTheProgramForEachPlatformAndNoShell(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if config.OS+"/"+config.Architecture != platform || config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/hello"}) {
+		if config.OS+"/"+config.Architecture != platform || config.Config.User != "65532:65532" ||
+			!slices.Equal(config.Config.Entrypoint, []string{"/hello"}) {
 			t.Errorf("%s has the configuration %+v", platform, config)
 		}
 		if names, want := list(t, image), []string{
-			"etc/", "etc/group", "etc/passwd", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt", "tmp/", "hello",
+			"etc/", "etc/group", "etc/passwd", "etc/ssl/", "etc/ssl/certs/", "etc/ssl/certs/ca-certificates.crt",
+			"tmp/", "hello",
 		}; !slices.Equal(names, want) {
 			t.Errorf("%s contains %v, want %v", platform, names, want)
 		}
@@ -216,7 +221,10 @@ func TestABillOfMaterialsRefersToEachImage(t *testing.T) {
 
 func TestAnOlderLayoutIsReplacedAndNothingElse(t *testing.T) {
 	folder := makeImage(t, "-platforms", "linux/amd64")
-	arguments := []string{"-program", "testdata/hello", "-output", folder, "-version", "v1.2.3", "-platforms", "linux/arm64"}
+	arguments := []string{
+		"-program", "testdata/hello", "-output", folder, "-version", "v1.2.3", "-platforms",
+		"linux/arm64",
+	}
 	if code := run(t.Context(), arguments, io.Discard, io.Discard); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -231,7 +239,8 @@ func TestAnOlderLayoutIsReplacedAndNothingElse(t *testing.T) {
 	}
 	arguments[3] = other
 	var stderr bytes.Buffer
-	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "not an image layout") {
+	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(),
+		"not an image layout") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	if _, err := os.Stat(filepath.Join(other, "thesis.txt")); err != nil {
@@ -264,11 +273,14 @@ func TestArgumentsThatMakeNoSenseAreNamedAllAtOnce(t *testing.T) {
 		arguments []string
 		want      []string
 	}{
-		"nothing":          {nil, []string{"-program and -output must be given"}},
-		"no platform":      {[]string{"-program", "a", "-output", "b", "-platforms", "linux"}, []string{`"linux" is not`}},
-		"several mistakes": {[]string{"-platforms", "x,", "-epoch", "-1", "rest"}, []string{`"rest"`, "-program", "-epoch", `"x"`, `""`}},
-		"an unknown flag":  {[]string{"-push"}, []string{"-push"}},
-		"an invalid time":  {[]string{"-epoch", "today"}, []string{"today"}},
+		"nothing":     {nil, []string{"-program and -output must be given"}},
+		"no platform": {[]string{"-program", "a", "-output", "b", "-platforms", "linux"}, []string{`"linux" is not`}},
+		"several mistakes": {
+			[]string{"-platforms", "x,", "-epoch", "-1", "rest"},
+			[]string{`"rest"`, "-program", "-epoch", `"x"`, `""`},
+		},
+		"an unknown flag": {[]string{"-push"}, []string{"-push"}},
+		"an invalid time": {[]string{"-epoch", "today"}, []string{"today"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var stderr bytes.Buffer
@@ -288,7 +300,8 @@ func TestAProgramThatDoesNotCompileLeavesTheOlderLayout(t *testing.T) {
 	folder := makeImage(t, "-platforms", "linux/amd64")
 	var stderr bytes.Buffer
 	arguments := []string{"-program", "testdata", "-output", folder}
-	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(), "go build for linux/amd64") {
+	if code := run(t.Context(), arguments, io.Discard, &stderr); code != exitFailed || !strings.Contains(stderr.String(),
+		"go build for linux/amd64") {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	if _, err := layout.ImageIndexFromPath(folder); err != nil {

@@ -151,7 +151,8 @@ var _ = Describe("A chart that generates passwords and certificates", func() {
 			events, err := since()
 			return events.User(operatorUser).Verb("get").Resource("secrets"), err
 		}
-		Eventually(recalled).WithTimeout(soon).Should(HaveLen(1), "a pass must read the Secret with the pinned rendering once")
+		Eventually(recalled).WithTimeout(soon).Should(HaveLen(1),
+			"a pass must read the Secret with the pinned rendering once")
 
 		By("repairing drift in a later pass")
 		Expect(administrator.Delete(ctx, first.login.DeepCopy())).To(Succeed())
@@ -169,7 +170,8 @@ var _ = Describe("A chart that generates passwords and certificates", func() {
 			Not(BeEmpty()), HaveEach(HaveField("Time", BeTemporally(">", deleted[0].Time)))))
 	}, SpecTimeout(2*time.Minute))
 
-	It("generates a new password and a new certificate that its authority signed, if its inputs change", func(ctx SpecContext) {
+	It("generates a new password and a new certificate that its authority signed, if its "+
+		"inputs change", func(ctx SpecContext) {
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) { s.Values.Raw = []byte(`{"level":"two"}`) })
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -198,7 +200,8 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 			"deck": "red",
 		}}
 		Expect(administrator.Create(ctx, tug)).To(Succeed())
-		Expect(tug.Object).NotTo(HaveKey("deck"), "the API server stored the field deck, which only the next version of the definition has")
+		Expect(tug.Object).NotTo(HaveKey("deck"),
+			"the API server stored the field deck, which only the next version of the definition has")
 
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
 			s.Source.Inline.Files["crds/tugs.yaml"] = strings.Replace(definition(group), "{type: object}",

@@ -79,12 +79,15 @@ var _ = Describe("Values from other components", func() {
 		return count
 	}
 
-	It("arrive with their types, a new value is one revision and one write, and values that vanish change nothing", func(ctx SpecContext) {
-		web := spec(exportOf("db", "dbHost", "database.host"), exportOf("db", "dbPort", "database.port"), exportOf("db", "db", ""))
+	It("arrive with their types, a new value is one revision and one write, and values that vanish "+
+		"change nothing", func(ctx SpecContext) {
+		web := spec(exportOf("db", "dbHost", "database.host"), exportOf("db", "dbPort", "database.port"),
+			exportOf("db", "db", ""))
 		web.Source = inline("a.yaml", reading)
 		component := createComponent(ctx, namespace, "web", web)
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Progressing ExportMissing: it waits for export dbHost of Component " +
-			namespace + "/db: the component does not exist; export dbPort of"))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(HavePrefix("Progressing ExportMissing: it waits for export dbHost of Component " +
+				namespace + "/db: the component does not exist; export dbPort of"))
 		db := database(ctx, "one", "5432")
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		rendered := &corev1.ConfigMap{}
@@ -96,13 +99,16 @@ var _ = Describe("Values from other components", func() {
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("two"))
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Eventually(func() metav1alpha1.RevisionRecord { return current(ctx, component).History[0] }).WithTimeout(soon).
-			Should(And(HaveField("Revision", int64(2)), HaveField("Changes", ConsistOf("Component db: db.names[0]: one → two", "Component db: dbHost: one → two"))))
-		Eventually(func() int { return writesOfSettings(ctx) }).WithTimeout(soon).Should(Equal(2), "one write for a new value")
+			Should(And(HaveField("Revision", int64(2)),
+				HaveField("Changes", ConsistOf("Component db: db.names[0]: one → two", "Component db: dbHost: one → two"))))
+		Eventually(func() int { return writesOfSettings(ctx) }).WithTimeout(soon).Should(Equal(2),
+			"one write for a new value")
 
 		By("dropping the source")
 		Expect(administrator.Delete(ctx, db)).To(Succeed())
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Progressing ExportMissing: it waits for export dbHost of Component "+
-			namespace+"/db: the component does not exist"), HaveSuffix("; the applied objects stay as they are")))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(And(HavePrefix("Progressing ExportMissing: it waits for export dbHost of Component "+
+				namespace+"/db: the component does not exist"), HaveSuffix("; the applied objects stay as they are")))
 		Expect(level(ctx, namespace)()).To(Equal("two"))
 		database(ctx, "two", "5432")
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
@@ -118,10 +124,14 @@ var _ = Describe("Values from other components", func() {
 		db := database(ctx, "one", "1")
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		change(ctx, db, func(s *v1alpha1.ComponentSpec) { s.Values = rawValues(`{"host":"one","port":"2"}`) })
-		Eventually(func() string { return string(current(ctx, db).Exports["dbPort"].Raw) }).WithTimeout(soon).Should(Equal("2"))
+		Eventually(func() string { return string(current(ctx, db).Exports["dbPort"].Raw) }).WithTimeout(soon).
+			Should(Equal("2"))
 		createComponent(ctx, namespace, "later", v1alpha1.ComponentSpec{
-			Source:      inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {fairlead.io/export: 'level=self.data.b'}}, data: {b: late}}"),
-			ExportsSpec: metav1alpha1.ExportsSpec{ExportNames: []string{"level"}}, ResyncSpec: metav1alpha1.ResyncSpec{Interval: never},
+			Source: inline("a.yaml",
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: b, annotations: {fairlead.io/export: 'level=self.data.b'}}, "+
+					"data: {b: late}}"),
+			ExportsSpec: metav1alpha1.ExportsSpec{ExportNames: []string{"level"}},
+			ResyncSpec:  metav1alpha1.ResyncSpec{Interval: never},
 		})
 		Eventually(level(ctx, namespace)).WithTimeout(soon).Should(Equal("late"))
 		Eventually(func() int64 { return current(ctx, component).Revision }).WithTimeout(soon).
@@ -131,8 +141,9 @@ var _ = Describe("Values from other components", func() {
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
 			s.ValuesFrom = []metav1alpha1.ValuesReference{exportOf("db", "nothing", "level")}
 		})
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Progressing ExportMissing: it waits for export nothing of Component " +
-			namespace + "/db: the component has published no value yet; it has published db, dbHost, dbPort"))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(HavePrefix("Progressing ExportMissing: it waits for export nothing of Component " +
+				namespace + "/db: the component has published no value yet; it has published db, dbHost, dbPort"))
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {
 			s.ValuesFrom = []metav1alpha1.ValuesReference{exportOf("db", "dbPort", "level")}
 		})
@@ -149,7 +160,10 @@ var _ = Describe("Values from other components", func() {
 			HavePrefix("Stalled Forbidden: read the exports of Component "+namespace+"/db: "),
 			ContainSubstring(`User "`+user+`" cannot get resource "components"`), HaveSuffix("grant it to that user")))
 		role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"fairlead.io"}, Resources: []string{"components"}, ResourceNames: []string{"db"}, Verbs: []string{"get"}},
+			{
+				APIGroups: []string{"fairlead.io"}, Resources: []string{"components"}, ResourceNames: []string{"db"},
+				Verbs: []string{"get"},
+			},
 			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create", "patch", "delete"}},
 		}}
 		Expect(administrator.Create(ctx, role)).To(Succeed())
@@ -168,17 +182,20 @@ var _ = Describe("Values from other components", func() {
 			s.ValuesFrom = []metav1alpha1.ValuesReference{exportOf("hidden", "x", "")}
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(HavePrefix("Stalled ReferenceCycle: "),
-			ContainSubstring("web reads db reads (a component that the identity of web cannot read) reads web"), Not(ContainSubstring("hidden"))))
+			ContainSubstring("web reads db reads (a component that the identity of web cannot read) reads web"),
+			Not(ContainSubstring("hidden"))))
 	}, SpecTimeout(time.Minute))
 
 	It("stall all components of a cycle, with the whole cycle, until it is open", func(ctx SpecContext) {
-		manifest := strings.NewReplacer("settings", "NAME", "metadata: {", "metadata: {annotations: {fairlead.io/export: 'NAME=self.data.level'}, ").Replace(settings)
+		manifest := strings.NewReplacer("settings", "NAME", "metadata: {",
+			"metadata: {annotations: {fairlead.io/export: 'NAME=self.data.level'}, ").Replace(settings)
 		member := func(name, reads string) *v1alpha1.Component {
 			from := exportOf(reads, reads, "level")
 			from.Optional = true
 			s := spec(from)
 			s.Source, s.ExportNames = inline("a.yaml", strings.ReplaceAll(manifest, "NAME", name)), []string{name}
-			s.Source.Inline.Files["a.yaml"] = strings.Replace(s.Source.Inline.Files["a.yaml"], ".Values.level }}", `get .Values "level" }}x`, 1)
+			s.Source.Inline.Files["a.yaml"] = strings.Replace(s.Source.Inline.Files["a.yaml"], ".Values.level }}",
+				`get .Values "level" }}x`, 1)
 			return createComponent(ctx, namespace, name, s)
 		}
 		a, b := member("a", "b"), member("b", "c")
@@ -198,14 +215,19 @@ var _ = Describe("Values from other components", func() {
 		for _, component := range []*v1alpha1.Component{a, b, c, tail} {
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		}
-		Eventually(func() string { return string(current(ctx, tail).Exports["tail"].Raw) }).WithTimeout(soon).Should(Equal(`"endxxxx"`))
+		Eventually(func() string { return string(current(ctx, tail).Exports["tail"].Raw) }).WithTimeout(soon).
+			Should(Equal(`"endxxxx"`))
 	}, SpecTimeout(time.Minute))
 
 	It("need an export, and no settings of other kinds", func(ctx SpecContext) {
 		refused := func(from metav1alpha1.ValuesReference) error {
-			return administrator.Create(ctx, &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: spec(from)})
+			return administrator.Create(ctx, &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{
+				Namespace: namespace,
+				Name:      "web",
+			}, Spec: spec(from)})
 		}
-		Expect(refused(exportOf("db", "", ""))).To(MatchError(ContainSubstring("set either kind: Component and export, or neither")))
+		Expect(refused(exportOf("db", "", ""))).
+			To(MatchError(ContainSubstring("set either kind: Component and export, or neither")))
 		Expect(refused(exportOf("db", "x", "a..b"))).To(MatchError(ContainSubstring("path")))
 		wrong := exportOf("db", "x", "")
 		wrong.ValuesKey = "values.yaml"
@@ -216,7 +238,10 @@ var _ = Describe("Values from other components", func() {
 		function := v1alpha1.ComponentSpec{Generator: "Function", Function: &v1alpha1.FunctionGenerator{
 			URL: "https://example.com", Items: []v1alpha1.FunctionItem{{Kind: metav1alpha1.ComponentReference, Name: "db"}},
 		}}
-		Expect(administrator.Create(ctx, &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: function})).
+		Expect(administrator.Create(ctx, &v1alpha1.Component{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+			Spec:       function,
+		})).
 			To(MatchError(ContainSubstring("spec.function.items[0].kind")))
 	}, SpecTimeout(time.Minute))
 })

@@ -93,15 +93,17 @@ var _ = Describe("A tenant whose components render for long", func() {
 		}
 		DeferCleanup(func(ctx SpecContext) { removeComponents(ctx, hostile) }, NodeTimeout(3*time.Minute))
 		// The tenant keeps the renderings busy before the others come.
-		Eventually(func() float64 { return renderingSeconds(address, hostile) }).WithTimeout(time.Minute).Should(BeNumerically(">", 2))
+		Eventually(func() float64 { return renderingSeconds(address, hostile) }).WithTimeout(time.Minute).
+			Should(BeNumerically(">", 2))
 		timeBeside := timeOfRivals(ctx, good)
 		// By then few hostile components have a result, one after the other in the only long place. The stopped renderings of
 		// the others did not count as killed.
 		ready, failed := resultsIn(ctx, hostile)
 		Expect(len(ready)+len(failed)).To(BeNumerically("<=", rivals/4), "ready %v, failed %v", ready, failed)
 		Expect(renderingSeconds(address, good)).To(BeNumerically(">", 0))
-		AddReportEntry("time of the good components", fmt.Sprintf("%s alone, %s beside, results of the hostile: %d ready, %d failed",
-			timeAlone, timeBeside, len(ready), len(failed)))
+		AddReportEntry("time of the good components",
+			fmt.Sprintf("%s alone, %s beside, results of the hostile: %d ready, %d failed",
+				timeAlone, timeBeside, len(ready), len(failed)))
 		if measured {
 			expectTwiceAtMost(ctx, hostile, timeAlone, timeBeside)
 		}

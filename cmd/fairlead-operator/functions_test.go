@@ -197,7 +197,8 @@ var _ = Describe("A function", func() {
 				strings.TrimPrefix(server.URL, "https://")).Replace(want)
 			Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix(want))
 		},
-		Entry("is called again if no connection to the function was possible", func(*v1alpha1.ComponentSpec) { server.Close() },
+		Entry("is called again if no connection to the function "+
+			"was possible", func(*v1alpha1.ComponentSpec) { server.Close() },
 			"Progressing Retrying: spec.function: URL: dial tcp HOST: connect: connection refused"),
 		Entry("is called again if the function returned an error", func(*v1alpha1.ComponentSpec) {
 			answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
@@ -230,7 +231,8 @@ var _ = Describe("A function", func() {
 		Entry("stalls the component when the token has expired", func(*v1alpha1.ComponentSpec) { server.accept("later") },
 			"Stalled GenerateFailed: spec.function: URL: the service answers 401 Unauthorized: "+
 				"renew the token, or the client certificate"),
-		Entry("stalls the component when the Secret with the token does not exist", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
+		Entry("stalls the component when the Secret with the token "+
+			"does not exist", func(spec *v1alpha1.ComponentSpec) { spec.Function.TokenRef.Name = "absent" },
 			"Stalled ReferenceNotFound: Secret NAMESPACE/absent does not exist"),
 		Entry("stalls the component when its identity has no right to read the Secret with the token",
 			func(spec *v1alpha1.ComponentSpec) { spec.ServiceAccount = "nobody" },
@@ -257,7 +259,8 @@ var _ = Describe("A function", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 	}, SpecTimeout(time.Minute))
 
-	It("that requests a client certificate gets the certificate in a Secret, also after a renewal of the certificate", func(ctx SpecContext) {
+	It("that requests a client certificate gets the certificate in a Secret, also after a renewal of "+
+		"the certificate", func(ctx SpecContext) {
 		var callers sync.Map
 		server = newService(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			callers.Store(r.TLS.PeerCertificates[0].Subject.CommonName, true)
@@ -288,7 +291,8 @@ var _ = Describe("A function", func() {
 		component := createComponent(ctx, namespace, "shop", spec())
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(HavePrefix("Stalled GenerateFailed: spec.function: " + server.URL + ": "))
-		Expect(server.calls.Load()).To(BeZero(), "the service received a request over a connection without a client certificate")
+		Expect(server.calls.Load()).To(BeZero(),
+			"the service received a request over a connection without a client certificate")
 
 		Expect(administrator.Create(ctx, secret("first"))).To(Succeed())
 		named := client.RawPatch(types.MergePatchType,

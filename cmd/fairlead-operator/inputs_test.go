@@ -109,14 +109,17 @@ var _ = Describe("Bad input", func() {
 			PoliciesSpec:  metav1alpha1.PoliciesSpec{MissingNamespacesPolicy: metav1alpha1.MissingNamespacesRefuse},
 		}, nil,
 			`Progressing Retrying: failed: ConfigMap nowhere/a (namespace nowhere does not exist; create it, or add it to the manifests)`),
-		Entry("a type that the operator has no right to write", v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
-			"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
-			"a.b/c, usages: [any]}}")}, nil,
+		Entry("a type that the operator has no right to write",
+			v1alpha1.ComponentSpec{Source: inline("a.yaml", "{apiVersion: "+
+				"certificates.k8s.io/v1, kind: CertificateSigningRequest, metadata: {name: a}, spec: {request: eA==, signerName: "+
+				"a.b/c, usages: [any]}}")}, nil,
 			`Stalled DependentFailed: failed: CertificateSigningRequest.certificates.k8s.io a (certificatesigningrequests.certificates.k8s.io "a" is forbidden: `+
-				`User "`+operatorUser+`" cannot get resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; grant it to that user); `+
+				`User "`+operatorUser+
+				`" cannot get resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; grant it to that user); `+
 				`read at the retry interval, because they cannot be watched: CertificateSigningRequest.certificates.k8s.io (`+
 				`failed to list dependents of type CertificateSigningRequest.certificates.k8s.io: certificatesigningrequests.certificates.k8s.io is forbidden: `+
-				`User "`+operatorUser+`" cannot list resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; allow list and watch)`),
+				`User "`+operatorUser+
+				`" cannot list resource "certificatesigningrequests" in API group "certificates.k8s.io" at the cluster scope; allow list and watch)`),
 	)
 
 	It("in a component is detected as corrected at once, without a wait for the retry interval", func(ctx SpecContext) {
@@ -140,7 +143,8 @@ var _ = Describe("Bad input", func() {
 			fmt.Appendf(nil, `{"spec":{"targetNamespace":%q,"values":{"level":"debug"}}}`, other))
 		Expect(administrator.Patch(ctx, component, patch)).To(Succeed())
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(fmt.Sprintf(
-			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while the component has 1 dependent; change it back; to move it, "+
+			"Stalled InvalidSpec: target %s/shop cannot change to %s/shop while the component has 1 dependent; change it back; "+
+				"to move it, "+
 				"create another component with the new target first, and delete this one, which deletes its dependents, with what "+
 				"only the cluster has of them",
 			namespace, other)))

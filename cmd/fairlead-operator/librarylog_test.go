@@ -17,7 +17,8 @@ func TestWhatLibrariesPrintIsLoggedWithoutWarningsAboutSources(t *testing.T) {
 	log.Print("http: panic serving: a problem")
 	log.Print("warning: destination for c.db is a table. Ignoring non-table value (s3cret)")
 	log.Println("well-defined vars that were never replaced: UNUSED")
-	if text := strings.Join(lines, "\n"); len(lines) != 1 || !strings.Contains(text, `"text"="http: panic serving: a problem"`) {
+	if text := strings.Join(lines, "\n"); len(lines) != 1 || !strings.Contains(text,
+		`"text"="http: panic serving: a problem"`) {
 		t.Errorf("logged %q", text)
 	}
 }

@@ -39,10 +39,12 @@ var _ = Describe("The log", func() {
 		})
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		secret := func(name, annotations, rest string) string {
-			return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n" + rest
+			return "---\napiVersion: v1\nkind: Secret\nmetadata: {name: " + name + ", annotations: {" + annotations +
+				"}}\n" + rest
 		}
 		exporting := createComponent(ctx, namespace, "flow", v1alpha1.ComponentSpec{Source: inline("secrets.yaml",
-			secret("given", `fairlead.io/reconcile-policy: observe, fairlead.io/export: 'given=self.stringData["values.yaml"]'`, "")+
+			secret("given", `fairlead.io/reconcile-policy: observe, fairlead.io/export: 'given=self.stringData["values.yaml"]'`,
+				"")+
 				secret("copy", "fairlead.io/bind: 'true'", `stringData: {given: '{{ "${{ given }}" }}'}`+"\n")+
 				secret("failing", "fairlead.io/bind: 'true'", `stringData: {given: '{{ "${{ string(int(given)) }}" }}'}`+"\n"),
 		)})

@@ -255,7 +255,8 @@ var _ = Describe("The dashboard and the alerts", func() {
 		// The metrics of externals exist as soon as a call was made, and this one fails.
 		createComponent(ctx, namespace, "outside", v1alpha1.ComponentSpec{
 			Externals: []v1alpha1.External{{Kind: "Schema", Service: v1alpha1.ExternalService{URL: "http://127.0.0.1:1/"}}},
-			Source:    inline("schema.yaml", "apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\nspec: {}\n"),
+			Source: inline("schema.yaml",
+				"apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\nspec: {}\n"),
 		})
 		// So do those of event sources.
 		createComponent(ctx, namespace, "polls", v1alpha1.ComponentSpec{

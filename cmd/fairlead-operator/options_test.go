@@ -32,11 +32,13 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		},
 		{
 			[]string{"--rate-limit=10"},
-			"fairlead-operator: invalid value \"10\" for flag -rate-limit: want a number of passes and a period, such as 10/1m; --help lists the flags\n",
+			"fairlead-operator: invalid value \"10\" for flag -rate-limit: want a number of passes and a period, such as " +
+				"10/1m; --help lists the flags\n",
 		},
 		{
 			[]string{"--rate-limit=0/1m"},
-			"fairlead-operator: invalid value \"0/1m\" for flag -rate-limit: want a number of passes and a period, such as 10/1m; --help lists the flags\n",
+			"fairlead-operator: invalid value \"0/1m\" for flag -rate-limit: want a number of passes and a period, such as " +
+				"10/1m; --help lists the flags\n",
 		},
 		{
 			[]string{"--max-concurrent-writes=-1"},

@@ -44,13 +44,15 @@ var _ = Describe("Post-renderers", func() {
 			GinkgoHelper()
 			Expect(administrator.Patch(ctx, component, client.RawPatch(types.MergePatchType, []byte(text)))).To(Succeed())
 		}
-		patch(`{"spec":{"postRenderers":[{"kustomize":{"patches":[{"target":{"kind":"ConfigMap"},"patch":"[{op: replace, path: /data/level, value: debug}]"}]}}]}}`)
+		patch(
+			`{"spec":{"postRenderers":[{"kustomize":{"patches":[{"target":{"kind":"ConfigMap"},"patch":"[{op: replace, path: /data/level, value: debug}]"}]}}]}}`)
 		Eventually(func() (map[string]string, error) {
 			found, err := rendered()
 			return found.Data, err
 		}).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug"}))
 
-		patch(`{"spec":{"postRenderers":[{"kustomize":{}},{"kustomize":{"patches":[{"patch":"[{op: remove, path: /data}]"}]}}]}}`)
+		patch(
+			`{"spec":{"postRenderers":[{"kustomize":{}},{"kustomize":{"patches":[{"patch":"[{op: remove, path: /data}]"}]}}]}}`)
 		Eventually(status(ctx, component)).WithTimeout(soon).
 			Should(Equal("Stalled GenerateFailed: spec.postRenderers[1].kustomize: patches[0]: " +
 				"no target: JSON patch operations need a target that selects the objects to change"))
@@ -67,7 +69,8 @@ var _ = Describe("Post-renderers", func() {
 			"templates/after.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: after}}\n",
 		}}}
 		annotate := func(apiVersion, kind, name, annotation, more string) v1alpha1.KustomizePatch {
-			return v1alpha1.KustomizePatch{Patch: "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: " + name +
+			return v1alpha1.KustomizePatch{Patch: "apiVersion: " + apiVersion + "\nkind: " + kind +
+				"\nmetadata: {name: " + name +
 				", annotations: {" + annotation + "}}\n" + more}
 		}
 		export := annotate("v1", "Service", "db", `fairlead.io/export: "dbHost=self.status.loadBalancer.ingress[0].ip"`, "")
@@ -93,7 +96,8 @@ var _ = Describe("Post-renderers", func() {
 			db.Status.LoadBalancer.Ingress = []corev1.LoadBalancerIngress{{IP: ip}}
 			Expect(administrator.Status().Update(ctx, db)).To(Succeed())
 		}
-		Eventually(status(ctx, component)).WithTimeout(soon).Should(ContainSubstring("export dbHost of Service " + namespace + "/db"))
+		Eventually(status(ctx, component)).WithTimeout(soon).
+			Should(ContainSubstring("export dbHost of Service " + namespace + "/db"))
 		for _, name := range []string{"web", "after"} {
 			_, err := values(name)()
 			Expect(apierrors.IsNotFound(err)).To(BeTrue(), "%s must wait for the address: %v", name, err)
@@ -107,7 +111,8 @@ var _ = Describe("Post-renderers", func() {
 		Expect(err).NotTo(HaveOccurred())
 
 		assign("10.0.0.2")
-		Eventually(values("web")).WithTimeout(soon).Should(Equal(map[string]string{"host": "10.0.0.2", "token": web["token"]}))
+		Eventually(values("web")).WithTimeout(soon).
+			Should(Equal(map[string]string{"host": "10.0.0.2", "token": web["token"]}))
 
 		By("removing the patch that exports the address")
 		change(ctx, component, func(s *v1alpha1.ComponentSpec) {

@@ -64,12 +64,16 @@ var _ = Describe("A referenced object", func() {
 	}, SpecTimeout(time.Minute))
 
 	It("is in the history: versions of charts, values, and the names of values from Secrets", func(ctx SpecContext) {
-		secret := &corev1.Secret{ObjectMeta: named("db"), StringData: map[string]string{"values.yaml": "password: correct-horse"}}
+		secret := &corev1.Secret{
+			ObjectMeta: named("db"),
+			StringData: map[string]string{"values.yaml": "password: correct-horse"},
+		}
 		Expect(administrator.Create(ctx, secret)).To(Succeed())
 		chart := func(version string) v1alpha1.Source {
 			return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{
-				"Chart.yaml":       "{apiVersion: v2, name: shop, version: " + version + "}",
-				"templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: \"{{ .Values.level }}\"}}",
+				"Chart.yaml": "{apiVersion: v2, name: shop, version: " + version + "}",
+				"templates/a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: \"{{ " +
+					".Values.level }}\"}}",
 			}}}
 		}
 		component := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
@@ -83,12 +87,14 @@ var _ = Describe("A referenced object", func() {
 			}
 			return component.Status.History[0], nil
 		}
-		Eventually(latest).WithTimeout(soon).Should(And(HaveField("SourceVersion", "shop-1.0.0"), HaveField("Changes", BeEmpty())))
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("SourceVersion", "shop-1.0.0"),
+			HaveField("Changes", BeEmpty())))
 
 		changed := component.DeepCopy()
 		changed.Spec.Source, changed.Spec.Values = chart("1.1.0"), &runtime.RawExtension{Raw: []byte(`{"level":"two"}`)}
 		Expect(administrator.Patch(ctx, changed, client.MergeFrom(component))).To(Succeed())
-		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(2)), HaveField("SourceVersion", "shop-1.1.0"),
+		Eventually(latest).WithTimeout(soon).Should(And(HaveField("Revision", int64(2)),
+			HaveField("SourceVersion", "shop-1.1.0"),
 			HaveField("Changes", ContainElement("level: one → two"))))
 
 		secret.StringData = map[string]string{"values.yaml": "password: battery-staple"}

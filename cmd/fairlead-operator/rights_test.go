@@ -54,7 +54,8 @@ func gone(ctx context.Context, component *v1alpha1.Component) func() error {
 var _ = Describe("The operator with the rights of config/rbac", func() {
 	retry := &metav1.Duration{Duration: time.Second}
 
-	It("does not delete a CustomResourceDefinition while it has no right to list the instances of the type", func(ctx SpecContext) {
+	It("does not delete a CustomResourceDefinition while it has no right to list the "+
+		"instances of the type", func(ctx SpecContext) {
 		const group = "list.example.com"
 		component := createComponent(ctx, newNamespace(ctx), "tugs",
 			v1alpha1.ComponentSpec{

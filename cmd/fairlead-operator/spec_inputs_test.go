@@ -87,10 +87,14 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 			_, _ = fmt.Fprintf(w, `{"EUR": %d}`, rate.Load())
 		}))
 		DeferCleanup(server.Close)
-		team := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "logging"}, Data: map[string]string{"level": "info"}}
+		team := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: other, Name: "logging"},
+			Data:       map[string]string{"level": "info"},
+		}
 		Expect(administrator.Create(ctx, team)).To(Succeed())
 		Expect(administrator.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Data: map[string][]byte{"value": []byte("s3cret")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"},
+			Data:       map[string][]byte{"value": []byte("s3cret")},
 		})).To(Succeed())
 		c := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", template),
@@ -108,7 +112,8 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}))
 		DeferCleanup(clock.Close)
 		ticking := createComponent(ctx, other, "ticking", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: ticks}, data: {last: '{{ .Values.inputs.clock.tick }}'}}"),
+			Source: inline("a.yaml",
+				"{apiVersion: v1, kind: ConfigMap, metadata: {name: ticks}, data: {last: '{{ .Values.inputs.clock.tick }}'}}"),
 			Inputs: []v1alpha1.Input{{Name: "clock", Poll: &v1alpha1.PollInput{
 				URL: clock.URL, Interval: &metav1.Duration{Duration: 10 * time.Second},
 			}}},
@@ -127,7 +132,8 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}
 		Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
 		Expect(apierrors.IsNotFound(verbose())).To(BeTrue(), "its condition sees the object, and is false")
-		Expect(administrator.Patch(ctx, team, client.RawPatch(types.MergePatchType, []byte(`{"data":{"level":"debug"}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, team, client.RawPatch(types.MergePatchType, []byte(`{"data":{"level":"debug"}}`)))).
+			To(Succeed())
 		Eventually(data).WithTimeout(soon).Should(Equal(map[string]string{"level": "debug", "rate": "1"}))
 		Eventually(verbose).WithTimeout(soon).Should(Succeed())
 		Expect(requests.Load()).To(Equal(int64(1)))
@@ -158,13 +164,15 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 				}
 			}
 			return ""
-		}).WithTimeout(soon).Should(And(HavePrefix("polled: since "), ContainSubstring("input rates: "+server.URL), ContainSubstring("502")))
+		}).WithTimeout(soon).Should(And(HavePrefix("polled: since "), ContainSubstring("input rates: "+server.URL),
+			ContainSubstring("502")))
 		Expect(data()).To(HaveKeyWithValue("rate", "2"))
 
 		By("fetching at the interval, without any other cause")
 		Eventually(func() string {
 			var last corev1.ConfigMap
-			Expect(client.IgnoreNotFound(administrator.Get(ctx, client.ObjectKey{Namespace: other, Name: "ticks"}, &last))).To(Succeed())
+			Expect(client.IgnoreNotFound(administrator.Get(ctx, client.ObjectKey{Namespace: other, Name: "ticks"}, &last))).
+				To(Succeed())
 			return last.Data["last"]
 		}).WithTimeout(soon).Should(And(Not(BeEmpty()), Not(Equal("1"))))
 		Expect(administrator.Get(ctx, client.ObjectKeyFromObject(ticking), ticking)).To(Succeed())
@@ -173,10 +181,19 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 
 	It("templates and conditions see each change of an object, and of its status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		flag := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "flag"}, Data: map[string]string{"on": "true"}}
+		flag := &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "flag"},
+			Data:       map[string]string{"on": "true"},
+		}
 		Expect(administrator.Create(ctx, flag)).To(Succeed())
-		backend := &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}}}
-		ingress := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Spec: networkingv1.IngressSpec{DefaultBackend: backend}}
+		backend := &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{
+			Name: "web",
+			Port: networkingv1.ServiceBackendPort{Number: 80},
+		}}
+		ingress := &networkingv1.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"},
+			Spec:       networkingv1.IngressSpec{DefaultBackend: backend},
+		}
 		Expect(administrator.Create(ctx, ingress)).To(Succeed())
 		address := func(ip string) {
 			GinkgoHelper()
@@ -185,21 +202,29 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}
 		address("10.0.0.1")
 		optional := func(name, condition string) string {
-			return "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name + "\n  annotations: {fairlead.io/include-when: \"" + condition + "\"}\n"
+			return "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: " + name +
+				"\n  annotations: {fairlead.io/include-when: \"" + condition + "\"}\n"
 		}
 		const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
 			"data: {ip: '{{ (index .Values.ingress.loadBalancer.ingress 0).ip }}'}\n"
 		const isFirst = "parameters.ingress.loadBalancer.ingress[0].ip == '10.0.0.1'"
 		inputs := []v1alpha1.Input{
-			{Name: "flag", Path: "flag", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "flag", Field: "data"}},
-			{Name: "ingress", Path: "ingress", Object: &v1alpha1.ObjectInput{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "web", Field: "status"}},
+			{Name: "flag", Path: "flag", Object: &v1alpha1.ObjectInput{
+				APIVersion: "v1", Kind: "ConfigMap", Name: "flag",
+				Field: "data",
+			}},
+			{Name: "ingress", Path: "ingress", Object: &v1alpha1.ObjectInput{
+				APIVersion: "networking.k8s.io/v1", Kind: "Ingress",
+				Name: "web", Field: "status",
+			}},
 		}
 		both := createComponent(ctx, namespace, "both", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", template+optional("first", isFirst)), Inputs: inputs,
 		})
 		// The templates of this component do not use the inputs.
 		conditions := createComponent(ctx, namespace, "conditions", v1alpha1.ComponentSpec{
-			Source: inline("a.yaml", optional("flagged", "parameters.flag.on == 'true'")+optional("addressed", isFirst)), Inputs: inputs,
+			Source: inline("a.yaml", optional("flagged", "parameters.flag.on == 'true'")+optional("addressed", isFirst)),
+			Inputs: inputs,
 		})
 		has := func() []string {
 			var all corev1.ConfigMapList
@@ -219,7 +244,8 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		for _, c := range []*v1alpha1.Component{both, conditions} {
 			Eventually(status(ctx, c)).WithTimeout(soon).Should(HavePrefix("Ready"))
 		}
-		Expect(administrator.Patch(ctx, flag, client.RawPatch(types.MergePatchType, []byte(`{"data":{"on":"false"}}`)))).To(Succeed())
+		Expect(administrator.Patch(ctx, flag, client.RawPatch(types.MergePatchType, []byte(`{"data":{"on":"false"}}`)))).
+			To(Succeed())
 		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.1", "first", "addressed"))
 		address("10.0.0.2")
 		Eventually(has).WithTimeout(soon).Should(ConsistOf("10.0.0.2"))
@@ -248,7 +274,8 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		}))
 		DeferCleanup(server.Close)
 		Expect(administrator.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Data: map[string][]byte{"value": []byte("s3cret")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"},
+			Data:       map[string][]byte{"value": []byte("s3cret")},
 		})).To(Succeed())
 		c := createComponent(ctx, namespace, "shop", v1alpha1.ComponentSpec{
 			Source: inline("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}"),
@@ -283,10 +310,14 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 			Expect(err.Error()).To(ContainSubstring(want))
 			return
 		}
-		Eventually(status(ctx, c)).WithTimeout(soon).Should(ContainSubstring(strings.ReplaceAll(want, "NAMESPACE", namespace)))
+		Eventually(status(ctx, c)).WithTimeout(soon).
+			Should(ContainSubstring(strings.ReplaceAll(want, "NAMESPACE", namespace)))
 	},
 		Entry("neither object nor poll", v1alpha1.Input{Name: "x"}, "set either object or poll"),
-		Entry("a Secret", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "Secret", Name: "s"}},
+		Entry("a Secret", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{
+			APIVersion: "v1", Kind: "Secret",
+			Name: "s",
+		}},
 			"a Secret cannot be an input; name it in valuesFrom"),
 		Entry("a short interval", v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{
 			URL: "http://127.0.0.1:1", Interval: &metav1.Duration{Duration: time.Second},
@@ -296,9 +327,14 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		Entry("overlapping paths", v1alpha1.Input{Name: "x", Path: "a", Object: &v1alpha1.ObjectInput{
 			APIVersion: "v1", Kind: "ConfigMap", Name: "none", Optional: true,
 		}}, "its path a.b overlaps with the path a of input x; choose another path"),
-		Entry("a missing object", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "none"}},
+		Entry("a missing object", v1alpha1.Input{Name: "x", Object: &v1alpha1.ObjectInput{
+			APIVersion: "v1", Kind: "ConfigMap",
+			Name: "none",
+		}},
 			"spec.inputs[0] (x): ConfigMap none does not exist: create it, or set object.optional"),
-		Entry("a host that components may not poll", v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{URL: "http://169.254.169.254/x"}},
-			"Retrying: input polled: no value yet: input x: components may not poll host 169.254.169.254; an administrator can allow it"),
+		Entry("a host that components may not poll",
+			v1alpha1.Input{Name: "x", Poll: &v1alpha1.PollInput{URL: "http://169.254.169.254/x"}},
+			"Retrying: input polled: no value yet: input x: components may not poll host 169.254.169.254; an administrator "+
+				"can allow it"),
 	)
 })

@@ -71,7 +71,8 @@ func createCalled(ctx context.Context, namespace, name string, urls ...string) *
 func createKey(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(administrator.Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, Data: map[string][]byte{"value": []byte("s3cret")},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"},
+		Data:       map[string][]byte{"value": []byte("s3cret")},
 	})).To(Succeed())
 }
 
@@ -87,7 +88,8 @@ var _ = Describe("Calls to components:", func() {
 		start := func() (address string, pid int, log *gbytes.Buffer, stop func() error) {
 			address, log = freeAddress(), gbytes.NewBuffer()
 			_, port, _ := strings.Cut(address, ":")
-			stop = startOperatorWithLog(log, "--webhook-bind-address=:"+port, "--webhook-advertise-ip=127.0.0.1", "--poll-hosts=127.0.0.1")
+			stop = startOperatorWithLog(log, "--webhook-bind-address=:"+port, "--webhook-advertise-ip=127.0.0.1",
+				"--poll-hosts=127.0.0.1")
 			DeferCleanup(func() { _ = stop() }) // It has ended before, unless the spec failed.
 			return address, operatorPID, log, stop
 		}
@@ -137,7 +139,8 @@ var _ = Describe("Calls to components:", func() {
 		}
 	}, SpecTimeout(4*time.Minute))
 
-	It("a key that cannot be read is told to the owner and to the administrator, and not to the caller", func(ctx SpecContext) {
+	It("a key that cannot be read is told to the owner and to the administrator, and not "+
+		"to the caller", func(ctx SpecContext) {
 		expectWork(ctx)
 		Expect(stopOperator()).To(Succeed())
 		address, log := freeAddress(), gbytes.NewBuffer()
@@ -154,7 +157,8 @@ var _ = Describe("Calls to components:", func() {
 		c := createCalled(ctx, namespace, "shop", hourly, frequent)
 		path := "/webhook/" + namespace + "/shop"
 		Expect(callOperator(ctx, address, path, "s3cret")).To(Equal("401"))
-		Eventually(log).WithTimeout(soon).Should(gbytes.Say(`webhook calls are refused.*"cause":"secrets \\"caller\\" not found"`))
+		Eventually(log).WithTimeout(soon).
+			Should(gbytes.Say(`webhook calls are refused.*"cause":"secrets \\"caller\\" not found"`))
 		Expect(string(log.Contents())).To(ContainSubstring(`"component":{"name":"shop","namespace":"` + namespace + `"}`))
 		Eventually(func() []string {
 			var found eventsv1.EventList

@@ -95,13 +95,23 @@ func TestRenderEndsWithAMessage(t *testing.T) {
 			chart(`{{ $_ := set .Values "a" .Values }}{{ add1 .Values }}`), nil, nested,
 		},
 		"values that contain themselves, in a template": {
-			templates(`{{ $_ := set .Values "a" .Values }}{{ add1 .Values }}`), []string{engine}, "the value contains the map itself",
+			templates(`{{ $_ := set .Values "a" .Values }}{{ add1 .Values }}`),
+			[]string{engine},
+			"the value contains the map itself",
 		},
 		"a value that doubles": {
-			chart(`{{ $x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}{{ add1 $x }}`), nil, "the templates write more than",
+			chart(`{{ $x := list 1 }}{{ range until 60 }}{{ $x = list $x $x }}{{ end }}{{ add1 $x }}`), nil,
+			"the templates write more than",
 		},
-		"nested actions in tpl": {chart("{{ tpl (repeat 1000000 `{{ if 1 }}`) . }}"), nil, "actions nest more than 1000 deep"},
-		"nested actions":        {templates(strings.Repeat(`{{ if 1 }}`, 500_000)), []string{engine}, "actions nest more than 1000 deep"},
+		"nested actions in tpl": {
+			chart("{{ tpl (repeat 1000000 `{{ if 1 }}`) . }}"), nil,
+			"actions nest more than 1000 deep",
+		},
+		"nested actions": {
+			templates(strings.Repeat(`{{ if 1 }}`, 500_000)),
+			[]string{engine},
+			"actions nest more than 1000 deep",
+		},
 		"many actions":          {templates(strings.Repeat(`{{1}}`, 1_000_000)), []string{engine}, "more than 400000 words"},
 		"many nodes in a chart": {chart(`x: [{{ repeat 5000000 "{}," }}]`), nil, nodes},
 		"many nodes in a template": {
@@ -114,14 +124,25 @@ func TestRenderEndsWithAMessage(t *testing.T) {
 		"as many nodes as a kustomization may have": {
 			kustomization("x: [" + strings.Repeat("{},", 190_000) + "]"), nil, "",
 		},
-		"many nodes in default values":    {with(chart(manifest), "values.yaml", "x: ["+strings.Repeat("{},", 1_600_000)+"]"), nil, nodes},
-		"a schema whose branches double":  {with(chart(manifest), "values.schema.json", doubling(31)), nil, "evaluations"},
-		"a schema that is deep":           {with(chart(manifest), "values.schema.json", strings.Repeat(`{"not":`, 700_000)), nil, "nest more than 200 deep"},
-		"default values that are deep":    {with(chart(manifest), "values.yaml", "x: "+strings.Repeat("{a: ", 1_000_000)), nil, ""},
-		"a deep JSON text in a template":  {chart(`{{ fromJson (repeat 1000000 "[") }}`), nil, nested},
-		"a deep TOML text in a template":  {chart(`{{ fromToml (print "a=" (repeat 1000000 "[")) }}`), nil, nested},
-		"a deep list that is printed":     {chart(`{{ $x := list }}{{ range until 200000 }}{{ $x = list $x }}{{ end }}{{ $x }}`), nil, nested},
-		"a deep list that is compared":    {chart(`{{ $x := list }}{{ range until 200000 }}{{ $x = list $x }}{{ end }}{{ deepEqual $x $x }}`), nil, nested},
+		"many nodes in default values": {
+			with(chart(manifest), "values.yaml", "x: ["+strings.Repeat("{},", 1_600_000)+"]"),
+			nil, nodes,
+		},
+		"a schema whose branches double": {with(chart(manifest), "values.schema.json", doubling(31)), nil, "evaluations"},
+		"a schema that is deep": {
+			with(chart(manifest), "values.schema.json", strings.Repeat(`{"not":`, 700_000)),
+			nil, "nest more than 200 deep",
+		},
+		"default values that are deep": {
+			with(chart(manifest), "values.yaml", "x: "+strings.Repeat("{a: ", 1_000_000)),
+			nil, "",
+		},
+		"a deep JSON text in a template": {chart(`{{ fromJson (repeat 1000000 "[") }}`), nil, nested},
+		"a deep TOML text in a template": {chart(`{{ fromToml (print "a=" (repeat 1000000 "[")) }}`), nil, nested},
+		"a deep list that is printed": {chart(
+			`{{ $x := list }}{{ range until 200000 }}{{ $x = list $x }}{{ end }}{{ $x }}`), nil, nested},
+		"a deep list that is compared": {chart(
+			`{{ $x := list }}{{ range until 200000 }}{{ $x = list $x }}{{ end }}{{ deepEqual $x $x }}`), nil, nested},
 		"deep manifests":                  {chart(`x: {{ repeat 9000 "[" }}{{ repeat 9000 "]" }}`), nil, nested},
 		"many documents without manifest": {chart(`{{ repeat 1000000 "---\na\n" }}`), nil, "there may be more mistakes"},
 	}

@@ -98,7 +98,8 @@ func TestTheAgentFollowsTheZonesOfItsCluster(t *testing.T) {
 			}
 			return *agent.Spec.Replicas
 		}).Should(Equal(int32(2)))
-		g.Eventually(func() string { return ready(member)() + " " + member.Status.Zones }).Should(MatchRegexp("^True .* north,south$"))
+		g.Eventually(func() string { return ready(member)() + " " + member.Status.Zones }).
+			Should(MatchRegexp("^True .* north,south$"))
 	}
 
 	t.Log("a change of another part of a node starts no pass")

@@ -115,7 +115,8 @@ func TestAPageIsServedCheckedAndExposed(t *testing.T) {
 	t.Log("a page that is no longer exposed loses its Ingress, although the new pods are refused")
 	enforce := func(level string) {
 		g.Expect(k8s.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "default"}}, client.RawPatch(
-			types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":`+level+`}}}`)))).To(Succeed())
+			types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":`+level+`}}}`)))).
+			To(Succeed())
 	}
 	enforce(`"restricted"`)
 	change(`{"html":"<h1>Hello again</h1>","exposed":false}`)

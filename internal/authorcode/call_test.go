@@ -19,7 +19,10 @@ func TestCall(t *testing.T) {
 		panicked any
 	}{
 		{name: "returns the result", f: func() (int, error) { return 7, nil }, want: 7},
-		{name: "returns the result beside an error", f: func() (int, error) { return 7, failure }, want: 7, text: "no answer"},
+		{name: "returns the result beside an error", f: func() (int, error) {
+			return 7,
+				failure
+		}, want: 7, text: "no answer"},
 		{
 			name: "returns a panic as an error", f: func() (int, error) { panic("a bug") },
 			text: "the handler panicked: a bug", panicked: "a bug",

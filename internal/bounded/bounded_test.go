@@ -52,10 +52,13 @@ func TestTextsBeyondTheLimits(t *testing.T) {
 		"aliases of aliases": {
 			yamlOf, "a: &a [x]\nb: &b [*a,*a]\nc: [*b,*b]\n", "line 3: " + many,
 		},
-		"aliases of long texts":  {yamlOf, "a: &a " + strings.Repeat("x", 60) + "\nb: [*a,*a]\n", "line 2: " + large},
-		"aliases that nest":      {yamlOf, "a: &a [[x]]\nb: &b [*a]\nc: [[*b]]\n", "line 3: " + deep},
-		"an alias of itself":     {yamlOf, "a: &a [*a]\n", `the anchor "a" contains an alias of itself`},
-		"aliases in a string":    {yamlOf, "k: v\na: |\n  a: &a " + strings.Repeat("x", 60) + "\n  b: [*a,*a]\n", "line 2: " + large},
+		"aliases of long texts": {yamlOf, "a: &a " + strings.Repeat("x", 60) + "\nb: [*a,*a]\n", "line 2: " + large},
+		"aliases that nest":     {yamlOf, "a: &a [[x]]\nb: &b [*a]\nc: [[*b]]\n", "line 3: " + deep},
+		"an alias of itself":    {yamlOf, "a: &a [*a]\n", `the anchor "a" contains an alias of itself`},
+		"aliases in a string": {
+			yamlOf, "k: v\na: |\n  a: &a " + strings.Repeat("x", 60) + "\n  b: [*a,*a]\n",
+			"line 2: " + large,
+		},
 		"a merge of an alias":    {yamlOf, "a: &a {b: 1, c: 2, d: 3, e: 4}\nf: {<<: *a}\ng: {<<: *a}\n", many},
 		"text that is not YAML":  {yamlOf, "a: &x *y [", ""},
 		"a small JSON text":      {jsonOf, `{"a": [1, true, null, "x", -1.5e3]}`, ""},
@@ -136,7 +139,8 @@ func TestPattern(t *testing.T) {
 func FuzzYAML(f *testing.F) {
 	for _, seed := range []string{
 		"a: [b, {c: d}]\n", "- - - a\n", "? a\n: b\n", "{a, b, ? c}", "a: &a [1]\nb: *a\n", "[a: b, c: d]", "{\"a\":1}",
-		"a: |\n  [[[\nb: 'x'\n", "a:\n- b\n-\n  - c\n", "!!map {a: !!seq [b]}", "&a ? *a : b", "{\"a\":{\"b\":[]}}\n{}", "x: {<<: [{a: 1}]}",
+		"a: |\n  [[[\nb: 'x'\n", "a:\n- b\n-\n  - c\n", "!!map {a: !!seq [b]}", "&a ? *a : b", "{\"a\":{\"b\":[]}}\n{}",
+		"x: {<<: [{a: 1}]}",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -180,7 +184,8 @@ func FuzzJSON(f *testing.F) {
 // A text that TOML accepts must have no more levels than the limit when it is decoded.
 func FuzzTOML(f *testing.F) {
 	for _, seed := range []string{
-		"a = 1\n", "[a.b]\nc.d = [[1], {e = 2}]\n", "[[a]]\n[[a.b]]\n", "a = '''x'''''\n", `a = """\""""`, "'a.b'.\"c\" = 1.5",
+		"a = 1\n", "[a.b]\nc.d = [[1], {e = 2}]\n", "[[a]]\n[[a.b]]\n", "a = '''x'''''\n", `a = """\""""`,
+		"'a.b'.\"c\" = 1.5",
 		"a = [\n[ # ]\n1]\n]", "a={b.c={d.e=1}}",
 	} {
 		f.Add(seed)
@@ -202,7 +207,10 @@ func FuzzTOML(f *testing.F) {
 
 // A regular expression that is accepted must compile within the bounds.
 func FuzzPattern(f *testing.F) {
-	for _, seed := range []string{"a{3}", "(a{10}){10}", `\pL*?(?i)[^a-z]{2,}`, "(", "((a|b){0,1000}){1000}", "(?P<a>.)$"} {
+	for _, seed := range []string{
+		"a{3}", "(a{10}){10}", `\pL*?(?i)[^a-z]{2,}`, "(", "((a|b){0,1000}){1000}",
+		"(?P<a>.)$",
+	} {
 		f.Add(seed)
 	}
 	fuzzing.Run(f, func(t *testing.T, expression string) {

@@ -56,7 +56,10 @@ func wrapped(t *testing.T, key rsaKey) []byte {
 		Version    int
 		Algorithm  struct{ ID asn1.ObjectIdentifier }
 		PrivateKey []byte
-	}{Algorithm: struct{ ID asn1.ObjectIdentifier }{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}}, PrivateKey: der(t, key)})
+	}{
+		Algorithm:  struct{ ID asn1.ObjectIdentifier }{asn1.ObjectIdentifier{1, 2, 840, 113549, 1, 1, 1}},
+		PrivateKey: der(t, key),
+	})
 }
 
 func TestPrivateKeysBeyondTheLimits(t *testing.T) {
@@ -89,14 +92,20 @@ func TestPrivateKeysBeyondTheLimits(t *testing.T) {
 		"a longer RSA key":              {inPEM("RSA PRIVATE KEY", der(t, long)), "the private key has more than 16384 bits"},
 		"a longer RSA key in PKCS #8":   {inPEM("PRIVATE KEY", wrapped(t, long)), "the private key has more than 16384 bits"},
 		"a longer RSA key in any block": {inPEM("EC PRIVATE KEY", der(t, long)), "the private key has more than 16384 bits"},
-		"a long exponent":               {inPEM("RSA PRIVATE KEY", der(t, short)), "the private key has more than 16384 bits"},
+		"a long exponent": {
+			inPEM("RSA PRIVATE KEY", der(t, short)),
+			"the private key has more than 16384 bits",
+		},
 		"a longer RSA key after another": {
 			append(inPEM("PARAMETERS", []byte("a")), inPEM("RSA PRIVATE KEY", der(t, long))...),
 			"the private key has more than 16384 bits",
 		},
 		"an RSA key of three primes": {inPEM("RSA PRIVATE KEY", der(t, multi)), "the private key has more than two primes"},
-		"a giant RSA key":            {inPEM("RSA PRIVATE KEY", der(t, giant(800_000))), "the private key has more than 65536 bytes"},
-		"a long text":                {bytes.Repeat([]byte(" "), 65_537), "the private key has more than 65536 bytes"},
+		"a giant RSA key": {
+			inPEM("RSA PRIVATE KEY", der(t, giant(800_000))),
+			"the private key has more than 65536 bytes",
+		},
+		"a long text": {bytes.Repeat([]byte(" "), 65_537), "the private key has more than 65536 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) { expectError(t, bounded.PrivateKey(c.text), c.want) })
 	}
@@ -130,14 +139,23 @@ func TestCertificatesBeyondTheLimits(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"no text":                              {nil, ""},
-		"no certificate":                       {[]byte("hush"), ""},
-		"a block without a certificate":        {inPEM("CERTIFICATE", []byte("hush")), ""},
-		"certificates":                         {bytes.Join([][]byte{usual, longest}, nil), ""},
-		"a certificate with a longer key":      {long, "a certificate has a public key of more than 16384 bits"},
-		"a longer key after other blocks":      {bytes.Join([][]byte{inPEM("A", []byte("a")), usual, long}, nil), "a certificate has a public key of more than 16384 bits"},
-		"many certificates":                    {bytes.Repeat(usual, 1+(1<<20)/len(usual)), "the certificates have more than 1048576 bytes"},
-		"a long text":                          {[]byte(strings.Repeat(" ", 1<<20+1)), "the certificates have more than 1048576 bytes"},
+		"no text":                         {nil, ""},
+		"no certificate":                  {[]byte("hush"), ""},
+		"a block without a certificate":   {inPEM("CERTIFICATE", []byte("hush")), ""},
+		"certificates":                    {bytes.Join([][]byte{usual, longest}, nil), ""},
+		"a certificate with a longer key": {long, "a certificate has a public key of more than 16384 bits"},
+		"a longer key after other blocks": {
+			bytes.Join([][]byte{inPEM("A", []byte("a")), usual, long}, nil),
+			"a certificate has a public key of more than 16384 bits",
+		},
+		"many certificates": {
+			bytes.Repeat(usual, 1+(1<<20)/len(usual)),
+			"the certificates have more than 1048576 bytes",
+		},
+		"a long text": {
+			[]byte(strings.Repeat(" ", 1<<20+1)),
+			"the certificates have more than 1048576 bytes",
+		},
 		"a long text that is not too long yet": {[]byte(strings.Repeat(" ", 1<<20)), ""},
 	} {
 		t.Run(name, func(t *testing.T) { expectError(t, bounded.Certificates(c.text), c.want) })

@@ -43,15 +43,16 @@ func TestEstimates(t *testing.T) {
 	manifest := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a-name","namespace":"shop","labels":` +
 		`{"app.kubernetes.io/name":"shop","app.kubernetes.io/version":"1.2.3"}},"data":{"level":"one","list":"a,b,c"}}`
 	for name, text := range map[string]string{
-		"empty maps":          list(func(int) string { return "{}" }),
-		"empty lists":         list(func(int) string { return "[]" }),
-		"numbers":             list(func(i int) string { return fmt.Sprint(i) }),
-		"texts":               list(func(i int) string { return fmt.Sprintf(`"text %d"`, i) }),
-		"maps of one key":     list(func(i int) string { return fmt.Sprintf(`{"k%d":1}`, i) }),
-		"maps of nine keys":   list(func(int) string { return `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}` }),
-		"nested lists":        list(func(int) string { return "[[[[]]]]" }),
-		"a map with all keys": strings.NewReplacer("[", "{", "]", "}").Replace(list(func(i int) string { return fmt.Sprintf(`"k%d":1`, i) })),
-		"manifests":           list(func(int) string { return manifest }),
+		"empty maps":        list(func(int) string { return "{}" }),
+		"empty lists":       list(func(int) string { return "[]" }),
+		"numbers":           list(func(i int) string { return fmt.Sprint(i) }),
+		"texts":             list(func(i int) string { return fmt.Sprintf(`"text %d"`, i) }),
+		"maps of one key":   list(func(i int) string { return fmt.Sprintf(`{"k%d":1}`, i) }),
+		"maps of nine keys": list(func(int) string { return `{"a":1,"b":2,"c":3,"d":4,"e":5,"f":6,"g":7,"h":8,"i":9}` }),
+		"nested lists":      list(func(int) string { return "[[[[]]]]" }),
+		"a map with all keys": strings.NewReplacer("[", "{", "]",
+			"}").Replace(list(func(i int) string { return fmt.Sprintf(`"k%d":1`, i) })),
+		"manifests": list(func(int) string { return manifest }),
 	} {
 		data, taken := heapOf(t, func() any {
 			var data any
@@ -98,7 +99,8 @@ func TestATextIsReadWithinTheBudget(t *testing.T) {
 		t.Errorf("%d bytes are reserved", used)
 	}
 	broken := errors.New("broken")
-	if _, err := budget.ReadAll(t.Context(), io.MultiReader(bytes.NewReader(text), failing{broken}), 1<<30); !errors.Is(err, broken) {
+	if _, err := budget.ReadAll(t.Context(), io.MultiReader(bytes.NewReader(text), failing{broken}),
+		1<<30); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
 }

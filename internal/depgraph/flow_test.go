@@ -10,12 +10,15 @@ import (
 
 // holed returns a ConfigMap with holes for the given names, and with settings.
 func holed(name, text string, settings ...string) string {
-	return strings.TrimSuffix(configMap(name, append(settings, `bind: "true"`)...), "}\n") + ", data: {x: '" + text + "'}}\n"
+	return strings.TrimSuffix(configMap(name, append(settings, `bind: "true"`)...), "}\n") + ", data: {x: '" +
+		text + "'}}\n"
 }
 
 func TestExportersAreDependencies(t *testing.T) {
-	stream := holed("a", "${{ b }} ${{ c }}", depends("ConfigMap c?, ConfigMap other")) + configMap("b", "export: b=self.data.b") +
-		configMap("c", "export: c=self.data.c", depends("ConfigMap other")) + configMap("other") + holed("wave", "${{ b }}${{ c }}")
+	stream := holed("a", "${{ b }} ${{ c }}", depends("ConfigMap c?, ConfigMap other")) + configMap("b",
+		"export: b=self.data.b") +
+		configMap("c", "export: c=self.data.c", depends("ConfigMap other")) + configMap("other") + holed("wave",
+		"${{ b }}${{ c }}")
 	objects, err := normaliseStream(t, stream)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +43,8 @@ func TestExportersAreDependencies(t *testing.T) {
 		t.Errorf("the edges are %s", got)
 	}
 	wave := byName["wave"]
-	if got := fmt.Sprint(wave.Settings.Graph.Exporters); wave.InGraph() || wave.DependsOn() != "" || got != "[ConfigMap shop/b ConfigMap shop/c]" {
+	if got := fmt.Sprint(wave.Settings.Graph.Exporters); wave.InGraph() || wave.DependsOn() != "" ||
+		got != "[ConfigMap shop/b ConfigMap shop/c]" {
 		t.Errorf("an object of a wave stays there, and knows the exporters: %s", got)
 	}
 }
@@ -62,7 +66,8 @@ func TestContradictionsOfDependenciesAndValues(t *testing.T) {
 			"ConfigMap shop/a: it waits for a value that depends on itself: ConfigMap shop/a needs ConfigMap shop/a",
 		},
 		"a cycle of a condition and a value": {
-			holed("a", "${{ b }}", "export: a=self.data.x") + configMap("b", "export: b=self.data.b", "include-when: exports.a == 1"),
+			holed("a", "${{ b }}", "export: a=self.data.x") + configMap("b", "export: b=self.data.b",
+				"include-when: exports.a == 1"),
 			"it waits for a value that depends on itself: ConfigMap shop/a needs ConfigMap shop/b needs ConfigMap shop/a",
 		},
 		"a condition that reads an unknown export": {
@@ -71,16 +76,21 @@ func TestContradictionsOfDependenciesAndValues(t *testing.T) {
 		},
 		"a condition that reads an export of a later wave": {
 			configMap("a", "include-when: exports.b == 1") + configMap("b", "export: b=self.data.b", `order: "2"`),
-			"ConfigMap shop/a: a condition reads an export: it waits for b of ConfigMap shop/b, whose order 2 is after its own order 0",
+			"ConfigMap shop/a: a condition reads an export: it waits for b of ConfigMap shop/b, whose order 2 is after " +
+				"its own order 0",
 		},
 		"a condition that reads a value of a Secret": {
-			node("v1", "Secret", "name: a", "active-when: exports.b == 'x'") + node("v1", "Secret", "name: b", "export: b=self.stringData.b"),
-			"Secret shop/a: a condition reads an export: b is a value of Secret shop/b, and values of Secrets can be bound into the data of Secrets only",
+			node("v1", "Secret", "name: a", "active-when: exports.b == 'x'") + node("v1", "Secret", "name: b",
+				"export: b=self.stringData.b"),
+			"Secret shop/a: a condition reads an export: b is a value of Secret shop/b, and values of Secrets can be bound " +
+				"into the data of Secrets only",
 		},
 		"a value of an object that depends on a later wave": {
-			holed("a", "${{ b }}") + configMap("b", "export: b=self.data.b", depends("ConfigMap c")) + configMap("c", depends("ConfigMap d")) +
+			holed("a", "${{ b }}") + configMap("b", "export: b=self.data.b", depends("ConfigMap c")) + configMap("c",
+				depends("ConfigMap d")) +
 				configMap("d", `order: "3"`),
-			"ConfigMap shop/a: it uses a value of ConfigMap shop/b, which depends on ConfigMap shop/d, whose order 3 is after its own " +
+			"ConfigMap shop/a: it uses a value of ConfigMap shop/b, which depends on ConfigMap shop/d, whose order 3 is " +
+				"after its own " +
 				"order 0; give it order 3 or a later one",
 		},
 	} {
@@ -94,7 +104,8 @@ func TestContradictionsOfDependenciesAndValues(t *testing.T) {
 
 func TestObjectsOfTheGraphMayUseValuesOfAllWaves(t *testing.T) {
 	stream := holed("a", "${{ b }}", depends("ConfigMap c")) + configMap("b", "export: b=self.data.b", `order: "7"`) +
-		configMap("c", `order: "-3"`) + holed("late", "${{ d }}", `order: "7"`) + configMap("d", "export: d=self.data.d", depends("ConfigMap b"))
+		configMap("c", `order: "-3"`) + holed("late", "${{ d }}", `order: "7"`) + configMap("d", "export: d=self.data.d",
+		depends("ConfigMap b"))
 	if _, err := normaliseStream(t, stream); err != nil {
 		t.Error(err)
 	}
@@ -107,7 +118,8 @@ func TestTooManyExporters(t *testing.T) {
 		fmt.Fprintf(&holes, "${{ e%d }}", i)
 	}
 	_, err := normaliseStream(t, stream.String()+holed("a", holes.String(), depends("ConfigMap z"))+configMap("z"))
-	if want := "it has 101 elements together with the objects whose values it binds, more than 100"; err == nil || !strings.Contains(err.Error(), want) {
+	if want := "it has 101 elements together with the objects whose values it binds, more than 100"; err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -107,7 +107,8 @@ func TestGraph(t *testing.T) {
 		},
 		{"an optional object that is missing", configMap("a", depends("ConfigMap b?, @x?")), "ConfigMap a"},
 		{
-			"the namespace and the definition of the type", configMap("b") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n" +
+			"the namespace and the definition of the type",
+			configMap("b") + "---\n{apiVersion: v1, kind: Namespace, metadata: {name: shop}}\n" +
 				node("example.com/v1", "Widget", "name: w", depends("ConfigMap b")) + widgetDefinition,
 			"Namespace shop; CustomResourceDefinition widgets.example.com; ConfigMap b; Widget w < b+shop+widgets.example.com",
 		},
@@ -132,49 +133,70 @@ func TestGraphErrors(t *testing.T) {
 		want         []string
 	}{
 		{"a missing object", configMap("a", depends("ConfigMap b")), []string{
-			"ConfigMap shop/a: annotation depends-on: ConfigMap shop/b is not in the set; render it, or write ConfigMap b? if it may be missing",
+			"ConfigMap shop/a: annotation depends-on: ConfigMap shop/b is not in the set; render it, or write ConfigMap b? if " +
+				"it may be missing",
 		}},
-		{"an object in another namespace", configMap("a", depends("ConfigMap b")) + node("v1", "ConfigMap", "name: b, namespace: other"), []string{
-			"ConfigMap shop/a: annotation depends-on: ConfigMap shop/b is not in the set; render it, or write ConfigMap b? if it " +
+		{"an object in another namespace", configMap("a", depends("ConfigMap b")) + node("v1", "ConfigMap",
+			"name: b, namespace: other"), []string{
+			"ConfigMap shop/a: annotation depends-on: ConfigMap shop/b is not in the set; render it, or write " +
+				"ConfigMap b? if it " +
 				"may be missing; did you mean ConfigMap other/b?",
 		}},
 		{"a missing group", configMap("a", depends("@x")), []string{
-			"ConfigMap shop/a: annotation depends-on: no object belongs to the group @x; set depends-on-group: x on an object, or write @x?",
+			"ConfigMap shop/a: annotation depends-on: no object belongs to the group @x; set depends-on-group: x " +
+				"on an object, " +
+				"or write @x?",
 		}},
-		{"the own group", configMap("a", depends("@x"), "depends-on-group: x") + configMap("b", "depends-on-group: x"), []string{
-			"ConfigMap shop/a: annotation depends-on: the object belongs to the group @x, which it depends on; remove one of the settings",
-		}},
-		{"an object of another phase", configMap("a", depends("Job.batch j")) + node("batch/v1", "Job", "name: j", "phase: pre-delete"), []string{
-			"ConfigMap shop/a: annotation depends-on: Job.batch shop/j belongs to the phase pre-delete, and is not applied with this object; " +
+		{
+			"the own group", configMap("a", depends("@x"), "depends-on-group: x") + configMap("b", "depends-on-group: x"),
+			[]string{
+				"ConfigMap shop/a: annotation depends-on: the object belongs to the group @x, which it depends on; remove one " +
+					"of the settings",
+			},
+		},
+		{"an object of another phase", configMap("a", depends("Job.batch j")) + node("batch/v1", "Job", "name: j",
+			"phase: pre-delete"), []string{
+			"ConfigMap shop/a: annotation depends-on: Job.batch shop/j belongs to the phase pre-delete, and is not applied " +
+				"with this object; " +
 				"remove it from the list",
 		}},
 		{"a namespace", node("v1", "Namespace", "name: shop", depends("ConfigMap a")) + configMap("a"), []string{
-			"Namespace shop: annotation depends-on: an object that contains or defines others cannot depend on others; remove the " +
+			"Namespace shop: annotation depends-on: an object that contains or defines others cannot depend on " +
+				"others; remove the " +
 				"setting, or give the object an order",
 		}},
 		{"itself", configMap("a", depends("ConfigMap a")), []string{
-			"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/a -> ConfigMap shop/a; " +
+			"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/a -> " +
+				"ConfigMap shop/a; " +
 				"remove one of these dependencies",
 		}},
 		{
 			"two cycles, an object that leads to one, and a missing object are reported together",
-			configMap("a", depends("ConfigMap b")) + configMap("b", depends("ConfigMap c")) + configMap("c", depends("ConfigMap b, ConfigMap x")) +
+			configMap("a", depends("ConfigMap b")) + configMap("b", depends("ConfigMap c")) + configMap("c",
+				depends("ConfigMap b, ConfigMap x")) +
 				configMap("d", depends("ConfigMap e")) + configMap("e", depends("ConfigMap d")),
 			[]string{
-				"ConfigMap shop/c: annotation depends-on: ConfigMap shop/x is not in the set; render it, or write ConfigMap x? if it may be missing",
-				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/b -> ConfigMap shop/c -> " +
+				"ConfigMap shop/c: annotation depends-on: ConfigMap shop/x is not in the set; render it, or write " +
+					"ConfigMap x? if " +
+					"it may be missing",
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/b -> " +
+					"ConfigMap shop/c -> " +
 					"ConfigMap shop/b; remove one of these dependencies",
-				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/d -> ConfigMap shop/e -> " +
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/d -> " +
+					"ConfigMap shop/e -> " +
 					"ConfigMap shop/d; remove one of these dependencies",
 			},
 		},
 		{
-			"a cycle that leads to another cycle", configMap("a", depends("ConfigMap b")) + configMap("b", depends("ConfigMap a")) +
+			"a cycle that leads to another cycle", configMap("a", depends("ConfigMap b")) + configMap("b",
+				depends("ConfigMap a")) +
 				configMap("c", depends("ConfigMap a, ConfigMap d")) + configMap("d", depends("ConfigMap c")),
 			[]string{
-				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/a -> ConfigMap shop/b -> " +
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/a -> " +
+					"ConfigMap shop/b -> " +
 					"ConfigMap shop/a; remove one of these dependencies",
-				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/c -> ConfigMap shop/d -> " +
+				"depends-on: the objects depend on each other, so none of them could be applied: ConfigMap shop/c -> " +
+					"ConfigMap shop/d -> " +
 					"ConfigMap shop/c; remove one of these dependencies",
 			},
 		},
@@ -182,9 +204,11 @@ func TestGraphErrors(t *testing.T) {
 			"a missing group is reported with an invalid manifest, and a group of an invalid manifest is not missing",
 			configMap("a", depends("@x, @z")) + configMap("b", depends("ConfigMap a"), "depends-on-group: z", `order: "1"`),
 			[]string{
-				"ConfigMap b: annotation shop.example.com/depends-on: contradicts order, because an object that depends on others " +
+				"ConfigMap b: annotation shop.example.com/depends-on: contradicts order, because an object that " +
+					"depends on others " +
 					"belongs to no wave; remove one of them",
-				"ConfigMap shop/a: annotation depends-on: no object belongs to the group @x; set depends-on-group: x on an object, or write @x?",
+				"ConfigMap shop/a: annotation depends-on: no object belongs to the group @x; set depends-on-group: x on an " +
+					"object, or write @x?",
 			},
 		},
 		{
@@ -193,19 +217,22 @@ func TestGraphErrors(t *testing.T) {
  shop.example.com/status-hint: has-ready-condition}}, data: {a: b}}
 `,
 			[]string{
-				"ConfigMap a: it is only observed, so its manifest may have a type and metadata, but no data; remove these fields, or " +
+				"ConfigMap a: it is only observed, so its manifest may have a type and metadata, but no data; remove " +
+					"these fields, or " +
 					"the reconcile-policy",
 				"annotation shop.example.com/status-hint: a ConfigMap has no status to read; remove the hint",
 			},
 		},
 		{
-			"an object with an invalid manifest is reported once", configMap("a", depends("ConfigMap b")) + configMap("b", "order: x"),
+			"an object with an invalid manifest is reported once", configMap("a", depends("ConfigMap b")) + configMap("b",
+				"order: x"),
 			[]string{`ConfigMap b: annotation shop.example.com/order: "x" is not a whole number from -32768 to 32767`},
 		},
 		{
 			"an object with two manifests", configMap("a", depends("ConfigMap b")) + configMap("b") +
 				configMap("a", "order: \"5\"", "update-policy: recreate"),
-			[]string{"ConfigMap shop/a: rendered more than once, and with depends-on; an object that depends on others is applied once, " +
+			[]string{"ConfigMap shop/a: rendered more than once, and with depends-on; an object that depends on others is " +
+				"applied once, " +
 				"so it has a single manifest"},
 		},
 	} {
@@ -231,10 +258,12 @@ func TestGraphHasNoOrders(t *testing.T) {
 func TestTheNumberOfEdgesIsLimited(t *testing.T) {
 	var stream strings.Builder
 	for i := range 400 {
-		stream.WriteString(configMap(fmt.Sprintf("a%d", i), "depends-on-group: x") + configMap(fmt.Sprintf("b%d", i), depends("@x")))
+		stream.WriteString(configMap(fmt.Sprintf("a%d", i), "depends-on-group: x") + configMap(fmt.Sprintf("b%d", i),
+			depends("@x")))
 	}
 	_, err := normaliseStream(t, stream.String())
-	if want := "depends-on: the objects have together more than 100000 dependencies; let fewer objects depend on large groups"; err == nil || err.Error() != want {
+	if want := "depends-on: the objects have together more than 100000 dependencies; let fewer objects depend on " +
+		"large groups"; err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

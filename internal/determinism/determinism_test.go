@@ -144,7 +144,8 @@ func TestADifferenceContainsAnother(t *testing.T) {
 func TestFillKeepsTheRenderedValuesThatEarlierObjectsLack(t *testing.T) {
 	key := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}
 	fields := []determinism.Field{{Object: key, Path: []any{"data", "k"}}, {Object: key, Path: []any{"data", "l"}}}
-	filled, unknown := determinism.Fill(decode(t, secretA+"data: {k: b2xk}"), decode(t, secretA+"data: {k: bmV3, l: bmV3}"), fields)
+	filled, unknown := determinism.Fill(decode(t, secretA+"data: {k: b2xk}"),
+		decode(t, secretA+"data: {k: bmV3, l: bmV3}"), fields)
 	if names, _ := determinism.Names(unknown, 10); !slices.Equal(names, []string{"Secret shop/db: data.l"}) {
 		t.Errorf("Fill reported the unknown fields %q", names)
 	}

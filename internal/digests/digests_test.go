@@ -39,7 +39,8 @@ func TestManifest(t *testing.T) {
 func TestBound(t *testing.T) {
 	bound := one(t)(digests.Bound("content.settings", map[string]any{"a": int64(1)}))
 	changed := one(t)(digests.Bound("content.settings", map[string]any{"a": int64(2)}))
-	if bound == changed || digests.Template(bound) != "content.settings" || digests.Template(changed) != "content.settings" {
+	if bound == changed || digests.Template(bound) != "content.settings" ||
+		digests.Template(changed) != "content.settings" {
 		t.Errorf("the digests are %s and %s", bound, changed)
 	}
 	if got := digests.Template("content.settings"); got != "content.settings" {

@@ -21,10 +21,19 @@ func TestKeysAreReturnedInTheOrderOfTheirTimes(t *testing.T) {
 	}{
 		{name: "all that are due", change: func(*due.Queue[string]) {}, now: 2, want: []string{"a", "b"}, left: 1},
 		{name: "none is due", change: func(*due.Queue[string]) {}, now: 0, left: 3},
-		{name: "a later time", change: func(q *due.Queue[string]) { q.Set("a", start.Add(9*time.Second)) }, now: 3, want: []string{"b", "c"}, left: 1},
-		{name: "a sooner time", change: func(q *due.Queue[string]) { q.Set("c", start) }, now: 1, want: []string{"c", "a"}, left: 1},
+		{name: "a later time", change: func(q *due.Queue[string]) {
+			q.Set("a",
+				start.Add(9*time.Second))
+		}, now: 3, want: []string{"b", "c"}, left: 1},
+		{name: "a sooner time", change: func(q *due.Queue[string]) {
+			q.Set("c",
+				start)
+		}, now: 1, want: []string{"c", "a"}, left: 1},
 		{name: "a removed key", change: func(q *due.Queue[string]) { q.Remove("a") }, now: 9, want: []string{"b", "c"}},
-		{name: "a key that is not there", change: func(q *due.Queue[string]) { q.Remove("d") }, now: 9, want: []string{"a", "b", "c"}},
+		{
+			name: "a key that is not there", change: func(q *due.Queue[string]) { q.Remove("d") }, now: 9,
+			want: []string{"a", "b", "c"},
+		},
 		{
 			name: "a key that was removed and set again", now: 9, want: []string{"b", "c", "a"},
 			change: func(q *due.Queue[string]) { q.Remove("a"); q.Set("a", start.Add(9*time.Second)) },

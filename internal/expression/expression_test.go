@@ -82,7 +82,8 @@ func TestBool(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = p.Bool(t.Context(), variables())
-	if want := `expression "self.status.phase": the value is a text; true or false is expected`; err == nil || err.Error() != want {
+	if want := `expression "self.status.phase": the value is a text; true or false is expected`; err == nil ||
+		err.Error() != want {
 		t.Errorf("got  %v\nwant %s", err, want)
 	}
 }
@@ -124,7 +125,8 @@ func TestTooLargeValuesAreErrors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if value, err := p.Value(t.Context(), map[string]any{"self": map[string]any{"wide": wide}}); err == nil || expression.IsMissing(err) {
+		if value, err := p.Value(t.Context(), map[string]any{"self": map[string]any{"wide": wide}}); err == nil ||
+			expression.IsMissing(err) {
 			t.Errorf("%s: got %.40v, %v; want an error", name, value, err)
 		}
 	}
@@ -158,7 +160,8 @@ func TestFieldsByName(t *testing.T) {
 		}
 	}
 	// A variable of the same name in another scope may be used in any way.
-	if _, err := expression.Compile("has(exports.a)", expression.Scope{Variables: []string{"component", "exports", "parameters"}}); err != nil {
+	if _, err := expression.Compile("has(exports.a)",
+		expression.Scope{Variables: []string{"component", "exports", "parameters"}}); err != nil {
 		t.Error(err)
 	}
 }
@@ -208,7 +211,10 @@ func TestServed(t *testing.T) {
 }
 
 func FuzzExpression(f *testing.F) {
-	for _, text := range []string{`self.a == 1`, `[1].map(a, [a, a])`, `self.a.split('')`, `quantity('1Gi').add(quantity('1'))`} {
+	for _, text := range []string{
+		`self.a == 1`, `[1].map(a, [a, a])`, `self.a.split('')`,
+		`quantity('1Gi').add(quantity('1'))`,
+	} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -240,7 +246,8 @@ func TestQuantitiesOfLongTextsAreNotParsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = p.Value(t.Context(), long); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err = p.Value(t.Context(), long); (err == nil) != (want == "") || err != nil &&
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)
 		}
 	}

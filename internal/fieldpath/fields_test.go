@@ -108,7 +108,8 @@ spec: {replicas: 2, template: {spec: {containers: [{name: web, image: "web:1", a
 		},
 		{
 			"no item that only others own",
-			`spec: {containers: [{name: web, image: new}, {name: log}]}`, `spec: {containers: [{name: web, image: old}, {name: log}]}`,
+			`spec: {containers: [{name: web, image: new}, {name: log}]}`,
+			`spec: {containers: [{name: web, image: old}, {name: log}]}`,
 			`{f:spec: {f:containers: {'k:{"name":"log"}': {.: {}, f:name: {}}}}}`,
 			`{f:spec: {f:containers: {'k:{"name":"web"}': {.: {}, f:name: {}, f:image: {}}}}}`,
 			"spec.containers[web]", `spec: {containers: [{name: log}]}`,
@@ -178,16 +179,26 @@ func TestPathsThatTheAPIServerRefutes(t *testing.T) {
 }
 
 func TestFieldsWithoutTheIgnored(t *testing.T) {
-	const fields = `{f:spec: {f:replicas: {}, f:rules: {}, f:containers: {` + `'k:{"name":"web"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"log"}': {.: {}, f:name: {}}}}}`
+	const fields = `{f:spec: {f:replicas: {}, f:rules: {}, f:containers: {` +
+		`'k:{"name":"web"}': {.: {}, f:name: {}, f:image: {}}, 'k:{"name":"log"}': {.: {}, f:name: {}}}}}`
 	for _, c := range []struct{ name, fields, paths, want string }{
 		{"a field", fields, "spec.replicas, spec.rules, spec.containers", `{}`},
 		{"a map that becomes empty", `{f:spec: {f:a: {f:b: {}}, f:c: {}}}`, "spec.a.b", `{f:spec: {f:c: {}}}`},
-		{"a field of an item", `{f:c: {'` + web + `': {.: {}, f:image: {}}}}`, "c[name=web].image", `{f:c: {'` + web + `': {.: {}}}}`},
-		{"an item by its name", `{f:c: {'` + web + `': {.: {}}, 'k:{"name":"log"}': {}}}`, "c[web]", `{f:c: {'k:{"name":"log"}': {}}}`},
+		{
+			"a field of an item", `{f:c: {'` + web + `': {.: {}, f:image: {}}}}`, "c[name=web].image",
+			`{f:c: {'` + web + `': {.: {}}}}`,
+		},
+		{
+			"an item by its name", `{f:c: {'` + web + `': {.: {}}, 'k:{"name":"log"}': {}}}`, "c[web]",
+			`{f:c: {'k:{"name":"log"}': {}}}`,
+		},
 		{"all items of a set", `{f:c: {'v:"a"': {}, 'v:"b"': {}}, f:d: {}}`, "c[*]", `{f:d: {}}`},
 		{"nothing in a value that is one field", `{f:rules: {}}`, "rules[host=a].http, rules.x", `{f:rules: {}}`},
 		{"nothing that is not there", `{f:spec: {f:a: {}}}`, "spec.b, status.c", `{f:spec: {f:a: {}}}`},
-		{"nothing by an invalid element", `{f:c: {'k:{': {.: {}, f:a: {}}}}`, "c[name=web]", `{f:c: {'k:{': {.: {}, f:a: {}}}}`},
+		{
+			"nothing by an invalid element", `{f:c: {'k:{': {.: {}, f:a: {}}}}`, "c[name=web]",
+			`{f:c: {'k:{': {.: {}, f:a: {}}}}`,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if diff := cmp.Diff(parse(t, c.want), fieldpath.Mask(parse(t, c.fields), paths(t, c.paths))); diff != "" {
@@ -228,7 +239,8 @@ func TestAManifestWithTheLiveValuesOfTheIgnored(t *testing.T) {
 		"d":              manifest,
 	} {
 		t.Run(path, func(t *testing.T) {
-			if diff := cmp.Diff(parse(t, want), fieldpath.Overlay(parse(t, manifest), parse(t, live), paths(t, path))); diff != "" {
+			if diff := cmp.Diff(parse(t, want), fieldpath.Overlay(parse(t, manifest), parse(t, live),
+				paths(t, path))); diff != "" {
 				t.Error(diff)
 			}
 		})

@@ -70,7 +70,10 @@ func TestPathsThatAreRefused(t *testing.T) {
 
 func TestListsOfPaths(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
-		{"spec.replicas, spec.ports[port=80,protocol=TCP].nodePort", `spec.replicas spec.ports[port="80",protocol="TCP"].nodePort`},
+		{
+			"spec.replicas, spec.ports[port=80,protocol=TCP].nodePort",
+			`spec.replicas spec.ports[port="80",protocol="TCP"].nodePort`,
+		},
 		{"spec.replicas\n  spec.paused\n", "spec.replicas spec.paused"},
 		{"spec.replicas,\nspec.paused,", "spec.replicas spec.paused"},
 		{`data["a,b"], data["c]d"]`, `data["a,b"] data["c]d"]`},

@@ -26,7 +26,8 @@ func FuzzFields(f *testing.F) {
 			t.Errorf("the copy has %d elements, want %d", got, want)
 		}
 		var value any
-		if json.Unmarshal(item, &value) == nil && element == fieldset.ValueElement(value) && !fieldset.Matches(value, element) {
+		if json.Unmarshal(item, &value) == nil && element == fieldset.ValueElement(value) && !fieldset.Matches(value,
+			element) {
 			if _, isMap := value.(map[string]any); !isMap {
 				t.Errorf("%s does not match its own element", item)
 			}

@@ -29,13 +29,47 @@ func TestMap(t *testing.T) {
 		body, want map[string]any
 		err        string
 	}{
-		{"a value that is a whole field keeps its type", "Widget", map[string]any{"spec": "${{ port }}"}, map[string]any{"spec": int64(5432)}, ""},
-		{"parts of a text are joined", "Widget", map[string]any{"spec": []any{"a ${{ host }}:${{ port }}"}}, map[string]any{"spec": []any{"a db:5432"}}, ""},
-		{"the data of a ConfigMap are texts", "ConfigMap", map[string]any{"data": map[string]any{"a": "${{ port }}"}}, map[string]any{"data": map[string]any{"a": "5432"}}, ""},
-		{"the data of a Secret are decoded and encoded", "Secret", map[string]any{"data": map[string]any{"a": "JHt7IGhvc3QgfX0="}}, map[string]any{"data": map[string]any{"a": "ZGI="}}, ""},
-		{"braces and quotes belong to the expression", "Widget", map[string]any{"spec": `${{ {"a": "}}"}["a"] }}`}, map[string]any{"spec": "}}"}, ""},
-		{"an error has the path of the text", "Widget", map[string]any{"spec": []any{"a", "${{ host"}}, nil, "spec.1: the hole"},
-		{"an error does not quote a Secret", "Secret", map[string]any{"data": map[string]any{"a": "JHt7IHVua25vd24gfX0="}}, nil, "hole 1 of the text is not valid"},
+		{
+			"a value that is a whole field keeps its type", "Widget",
+			map[string]any{"spec": "${{ port }}"},
+			map[string]any{"spec": int64(5432)},
+			"",
+		},
+		{
+			"parts of a text are joined", "Widget",
+			map[string]any{"spec": []any{"a ${{ host }}:${{ port }}"}},
+			map[string]any{"spec": []any{"a db:5432"}},
+			"",
+		},
+		{
+			"the data of a ConfigMap are texts", "ConfigMap",
+			map[string]any{"data": map[string]any{"a": "${{ port }}"}},
+			map[string]any{"data": map[string]any{"a": "5432"}},
+			"",
+		},
+		{
+			"the data of a Secret are decoded and encoded", "Secret",
+			map[string]any{"data": map[string]any{"a": "JHt7IGhvc3QgfX0="}},
+			map[string]any{"data": map[string]any{"a": "ZGI="}},
+			"",
+		},
+		{
+			"braces and quotes belong to the expression", "Widget",
+			map[string]any{"spec": `${{ {"a": "}}"}["a"] }}`},
+			map[string]any{"spec": "}}"},
+			"",
+		},
+		{
+			"an error has the path of the text", "Widget",
+			map[string]any{"spec": []any{"a", "${{ host"}},
+			nil,
+			"spec.1: the hole",
+		},
+		{
+			"an error does not quote a Secret", "Secret",
+			map[string]any{"data": map[string]any{"a": "JHt7IHVua25vd24gfX0="}},
+			nil, "hole 1 of the text is not valid",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := filled(t, c.body, schema.GroupKind{Kind: c.kind})

@@ -46,7 +46,8 @@ var secret = &corev1.Secret{
 // logger returns a logger of all levels, and its output.
 func logger() (logr.Logger, *bytes.Buffer) {
 	var out bytes.Buffer
-	return funcr.New(func(prefix, args string) { out.WriteString(prefix + args + "\n") }, funcr.Options{Verbosity: 99}), &out
+	return funcr.New(func(prefix, args string) { out.WriteString(prefix + args + "\n") },
+		funcr.Options{Verbosity: 99}), &out
 }
 
 func TestNoBodiesAtAnyLevel(t *testing.T) {

@@ -44,12 +44,22 @@ func TestOwnerOf(t *testing.T) {
 		{"no owner, because the label was edited and does not match the " +
 			"annotation", map[string]string{ours: "edited"}, map[string]string{ours: us.String()}, "", "", ""},
 		{"our component, although the annotation was lost", map[string]string{ours: "a"}, nil, "", "a", ""},
-		{"our owner label takes precedence over the label of another " +
-			"reconciler", map[string]string{ours: us.ID(), theirs: "b"}, map[string]string{ours: us.String(), theirs: "c/b"}, "", us.ID(), us.String()},
+		{
+			"our owner label takes precedence over the label of another " +
+				"reconciler",
+			map[string]string{ours: us.ID(), theirs: "b"},
+			map[string]string{ours: us.String(), theirs: "c/b"},
+			"",
+			us.ID(), us.String(),
+		},
 		{"the owner of another reconciler", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "", "b", "c/b"},
 		{"no owner, because a label without its annotation may have another " +
 			"purpose", map[string]string{theirs: "b"}, nil, "", "", ""},
-		{"an owner without a name, because the annotation beside the id of an owner was lost", map[string]string{theirs: us.ID()}, nil, "", us.ID(), ""},
+		{
+			"an owner without a name, because the annotation beside the id of an owner was lost",
+			map[string]string{theirs: us.ID()},
+			nil, "", us.ID(), "",
+		},
 		{"a controller", nil, nil, "ReplicaSet web", "ReplicaSet web", "ReplicaSet web"},
 		{"the label of a reconciler takes precedence over a " +
 			"controller", map[string]string{theirs: "b"}, map[string]string{theirs: "c/b"}, "ReplicaSet web", "b", "c/b"},

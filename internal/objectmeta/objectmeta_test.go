@@ -19,11 +19,24 @@ func TestCheck(t *testing.T) {
 	}{
 		{"a manifest with a name", metadata(map[string]any{"name": "a"}), ""},
 		{"no metadata", map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}, "no metadata.name: give the object a name"},
-		{"no type", map[string]any{"metadata": map[string]any{"name": "a"}}, "no apiVersion: write one, such as apps/v1\nno kind: write one, such as ConfigMap"},
+		{
+			"no type",
+			map[string]any{"metadata": map[string]any{"name": "a"}},
+			"no apiVersion: write one, such as apps/v1\nno kind: write one, such as ConfigMap",
+		},
 		{"metadata that are no map", metadata("a"), "metadata is a string: write a map with a name"},
-		{"a generated name", metadata(map[string]any{"generateName": "a-"}), "metadata.generateName is not supported, because the object must be found again: write metadata.name"},
-		{"a namespace that is a number", metadata(map[string]any{"name": "a", "namespace": int64(1)}), "metadata.namespace is a number: quote it"},
-		{"a label that is a boolean", metadata(map[string]any{"name": "a", "labels": map[string]any{"b": true}}), "metadata.labels[b] is a boolean: quote it"},
+		{
+			"a generated name", metadata(map[string]any{"generateName": "a-"}),
+			"metadata.generateName is not supported, because the object must be found again: write metadata.name",
+		},
+		{
+			"a namespace that is a number", metadata(map[string]any{"name": "a", "namespace": int64(1)}),
+			"metadata.namespace is a number: quote it",
+		},
+		{
+			"a label that is a boolean", metadata(map[string]any{"name": "a", "labels": map[string]any{"b": true}}),
+			"metadata.labels[b] is a boolean: quote it",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := ""
@@ -50,7 +63,8 @@ func TestCheckReplacesNull(t *testing.T) {
 
 func TestCheckAnnotations(t *testing.T) {
 	large := map[string]string{"a": "b", "large": strings.Repeat("x", 256<<10)}
-	if err := objectmeta.CheckAnnotations(large); err == nil || !strings.Contains(err.Error(), "of which large has 262144") {
+	if err := objectmeta.CheckAnnotations(large); err == nil || !strings.Contains(err.Error(),
+		"of which large has 262144") {
 		t.Errorf("got %v", err)
 	}
 	delete(large, "large")

@@ -80,7 +80,8 @@ var _ = Describe("The engines", func() {
 	It("read the resource groups of a chart as dependencies with sequencing, and only then", func() {
 		chart := inline(map[string]string{
 			"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}",
-			"templates/db.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: db, annotations: {helm.sh/resource-group: " +
+			"templates/db.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: db, annotations: " +
+				"{helm.sh/resource-group: " +
 				"database}}}",
 			"templates/web.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: web, annotations: {" +
 				`helm.sh/depends-on/resource-groups: '["database"]'}}}`,
@@ -112,10 +113,14 @@ var _ = Describe("The engines", func() {
 	It("give the hooks of a chart the timeout hookTimeout, and refuse a negative one", func() {
 		hook := "{apiVersion: batch/v1, kind: Job, metadata: {name: hook, annotations: {helm.sh/hook: post-install}}}"
 		timeoutWith := func(options *v1alpha1.HelmOptions) (string, error) {
-			objects, err := subject.Generate(context.Background(), generator.Request{Revision: 1, Component: newComponent(v1alpha1.ComponentSpec{
-				Source: inline(map[string]string{"Chart.yaml": "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/a.yaml": hook}),
-				Helm:   options,
-			})})
+			objects, err := subject.Generate(context.Background(),
+				generator.Request{Revision: 1, Component: newComponent(v1alpha1.ComponentSpec{
+					Source: inline(map[string]string{
+						"Chart.yaml":       "{apiVersion: v2, name: shop, version: 1.0.0}",
+						"templates/a.yaml": hook,
+					}),
+					Helm: options,
+				})})
 			if err != nil {
 				return "", err
 			}

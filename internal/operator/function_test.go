@@ -91,7 +91,8 @@ var _ = Describe("A function", func() {
 
 	It("is followed by post-renderers", func() {
 		spec.PostRenderers = []v1alpha1.PostRenderer{{Kustomize: &v1alpha1.KustomizePostRenderer{
-			Patches: []v1alpha1.KustomizePatch{{Patch: "{$patch: delete, apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}},
+			Patches: []v1alpha1.KustomizePatch{{Patch: "{$patch: delete, apiVersion: v1, kind: ConfigMap, " +
+				"metadata: {name: a}}"}},
 		}}}
 		Expect(generate(nil)).To(BeEmpty())
 	})

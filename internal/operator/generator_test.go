@@ -267,7 +267,8 @@ var _ = Describe("The generator of Components", func() {
 		Entry("a path outside of the source",
 			v1alpha1.ComponentSpec{Source: inline(map[string]string{"a": ""}), Path: "../x"}, nil,
 			`spec.path: folder "../x": want a relative path inside the source, without ".."`),
-		Entry("no source", v1alpha1.ComponentSpec{}, nil, `spec.source: none of inline, configMap, configMaps and http is set`),
+		Entry("no source", v1alpha1.ComponentSpec{}, nil,
+			`spec.source: none of inline, configMap, configMaps and http is set`),
 		Entry("an engine that does not exist", v1alpha1.ComponentSpec{
 			Source:    inline(map[string]string{"a": ""}),
 			Generator: "Jsonnet",

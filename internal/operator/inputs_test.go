@@ -30,7 +30,10 @@ func withInputs() *v1alpha1.Component {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shops", Name: "shop"},
 		Spec: v1alpha1.ComponentSpec{Inputs: []v1alpha1.Input{
 			{Name: "rates", Poll: &v1alpha1.PollInput{URL: "https://example.com/rates"}},
-			{Name: "capacity", Path: "size", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Name: "capacity"}},
+			{Name: "capacity", Path: "size", Object: &v1alpha1.ObjectInput{
+				APIVersion: "v1", Kind: "ConfigMap",
+				Name: "capacity",
+			}},
 		}},
 	}
 }

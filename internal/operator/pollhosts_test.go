@@ -17,7 +17,9 @@ var _ = DescribeTable("The hosts that components may poll", func(hosts PollHosts
 	Entry("all", PollHosts{"*"}, "169.254.169.254", true),
 )
 
-var _ = DescribeTable("The flag with the hosts that components may poll", func(text string, want PollHosts, problem string) {
+var _ = DescribeTable("The flag with the hosts that components may poll", func(text string, want PollHosts,
+	problem string,
+) {
 	hosts, err := ParsePollHosts(text)
 	if problem == "" {
 		Expect(err).NotTo(HaveOccurred())

@@ -144,9 +144,15 @@ func TestACallerLearnsNothingOfComponents(t *testing.T) {
 			event: `secret caller has no content under the key "value"`,
 		},
 		{name: "no API server", prepare: func(v *verifier) { v.server.fail(down) }, known: retried, unknown: retried},
-		{name: "an API server that fails for the Secret", prepare: failing(apierrors.NewInternalError(down)), known: retried, unknown: refused},
+		{
+			name: "an API server that fails for the Secret", prepare: failing(apierrors.NewInternalError(down)), known: retried,
+			unknown: refused,
+		},
 		{name: "discovery that failed", prepare: failing(&meta.NoKindMatchError{}), known: retried, unknown: refused},
-		{name: "a reconciler that has not started", prepare: failing(component.RetryAfter(errors.New("not started"), 0)), known: retried, unknown: refused},
+		{
+			name: "a reconciler that has not started", prepare: failing(component.RetryAfter(errors.New("not started"), 0)),
+			known: retried, unknown: refused,
+		},
 		{
 			name: "an identity that cannot be used", prepare: failing(errors.New("name a service account or a user, not both")),
 			known: refused, unknown: refused, event: "name a service account or a user, not both",
@@ -188,10 +194,15 @@ func TestACallerLearnsNothingOfComponents(t *testing.T) {
 func TestOddPathsNameNoComponent(t *testing.T) {
 	v := newVerifier()
 	// The cache finds shop/a under an empty namespace, too.
-	v.cached.components[types.NamespacedName{Name: "shop/a"}] = v.cached.components[types.NamespacedName{Namespace: "shop", Name: "a"}]
+	v.cached.components[types.NamespacedName{Name: "shop/a"}] = v.cached.components[types.NamespacedName{
+		Namespace: "shop",
+		Name:      "a",
+	}]
 	for _, path := range []string{
-		"/webhook/", "/webhook/shop", "/webhook/shop/", "/webhook//shop/a", "/webhook/shop/a/", "/webhook/shop//a", "/webhook/shop%2Fa/",
-		"/webhook/shop/a%00", "/webhook/shop/a%0a", "/webhook/shop/..%2Fshop%2Fa", "/webhook/SHOP/a", "/webhook/shop/" + strings.Repeat("a", 254),
+		"/webhook/", "/webhook/shop", "/webhook/shop/", "/webhook//shop/a", "/webhook/shop/a/", "/webhook/shop//a",
+		"/webhook/shop%2Fa/",
+		"/webhook/shop/a%00", "/webhook/shop/a%0a", "/webhook/shop/..%2Fshop%2Fa", "/webhook/SHOP/a",
+		"/webhook/shop/" + strings.Repeat("a", 254),
 		"/webhook/%2e%2e/a", "/webhook/shop/%F0%9F%9A%A2",
 	} {
 		if got := v.call(t.Context(), path, "s3cret"); got != refused {

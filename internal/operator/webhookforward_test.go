@@ -22,7 +22,10 @@ func TestAStandbyAnswersAsTheLeaderIfACallEndsEarly(t *testing.T) {
 			{"a complete body", "Content-Length: 1", "x", "HTTP/1.1 202 Accepted"},
 			{"a short body", "Content-Length: 9", "x", "HTTP/1.1 400 Bad Request"},
 			{"a chunk that is none", "Transfer-Encoding: chunked", "no chunk\r\n", "HTTP/1.1 400 Bad Request"},
-			{"no signature", "Content-Length: 1048576\r\n" + eventsource.SignatureHeader + ": none", strings.Repeat("x", 1<<20), "HTTP/1.1 401 Unauthorized"},
+			{
+				"no signature", "Content-Length: 1048576\r\n" + eventsource.SignatureHeader + ": none", strings.Repeat("x", 1<<20),
+				"HTTP/1.1 401 Unauthorized",
+			},
 		} {
 			text := "POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + c.headers + "\r\n" +
 				eventsource.SignatureHeader + ": " + signed("x")[eventsource.SignatureHeader] + "\r\n\r\n" + c.body

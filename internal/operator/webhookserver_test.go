@@ -101,7 +101,8 @@ func TestAStandbyForwardsCallsToTheLeader(t *testing.T) {
 	}
 	// A body of unknown length.
 	headers := signed("x")
-	if got := send(t, standby, http.MethodPost, "/webhook/shop/a", io.MultiReader(strings.NewReader("x")), headers); got != "202" {
+	if got := send(t, standby, http.MethodPost, "/webhook/shop/a", io.MultiReader(strings.NewReader("x")),
+		headers); got != "202" {
 		t.Errorf("a body of unknown length: %s", got)
 	}
 	if got := send(t, standby, http.MethodGet, "/webhook/shop/a", http.NoBody, headers); got != "405" {
@@ -179,7 +180,8 @@ func TestAStandbyTrustsTheAnswerOfALeaderLittle(t *testing.T) {
 		if got := strings.TrimSpace(fmt.Sprint(answer.Code, " ", answer.Header().Get("Retry-After"))); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if answer.Body.Len() > maxAnswerBytes || answer.Header().Get("Set-Cookie") != "" || strings.Contains(answer.Body.String(), "private") {
+		if answer.Body.Len() > maxAnswerBytes || answer.Header().Get("Set-Cookie") != "" ||
+			strings.Contains(answer.Body.String(), "private") {
 			t.Errorf("%s: %d bytes, headers %v", c.name, answer.Body.Len(), answer.Header())
 		}
 		if headers.Get("Authorization") != "" || headers.Get("Cookie") != "" {
@@ -283,17 +285,32 @@ func TestTheServerOfCallsRefusesWhatIsNoCall(t *testing.T) {
 		{"HTTP/2 with prior knowledge", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/1.1 404 Not Found"},
 		{
 			"an upgrade to HTTP/2", "POST /webhook/shop/a HTTP/1.1" + signature +
-				"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\nContent-Length: 1\r\n\r\nx",
+				"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" +
+				"Content-Length: 1\r\n\r\nx",
 			"HTTP/1.1 202 Accepted",
 		},
-		{"two lengths", "POST /webhook/shop/a HTTP/1.1" + signature + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx", "HTTP/1.1 400 Bad Request"},
-		{"a length and chunks", "POST /webhook/shop/a HTTP/1.1" + signature + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "HTTP/1.1 202 Accepted"},
-		{"another encoding", "POST /webhook/shop/a HTTP/1.1" + signature + "Transfer-Encoding: gzip\r\n\r\nx", "HTTP/1.1 501 Not Implemented"},
-		{"an absolute address", "POST http://other/webhook/shop/a HTTP/1.1" + signature + "Content-Length: 1\r\n\r\nx", "HTTP/1.1 202 Accepted"},
+		{
+			"two lengths", "POST /webhook/shop/a HTTP/1.1" + signature + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+			"HTTP/1.1 400 Bad Request",
+		},
+		{"a length and chunks", "POST /webhook/shop/a HTTP/1.1" + signature +
+			"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n", "HTTP/1.1 202 Accepted"},
+		{
+			"another encoding", "POST /webhook/shop/a HTTP/1.1" + signature + "Transfer-Encoding: gzip\r\n\r\nx",
+			"HTTP/1.1 501 Not Implemented",
+		},
+		{
+			"an absolute address", "POST http://other/webhook/shop/a HTTP/1.1" + signature + "Content-Length: 1\r\n\r\nx",
+			"HTTP/1.1 202 Accepted",
+		},
 		{"CONNECT", "CONNECT other:443 HTTP/1.1\r\nHost: other\r\n\r\n", "HTTP/1.1 404 Not Found"},
-		{"a long header", "POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\nA: " + strings.Repeat("x", 64<<10) + "\r\n\r\n", "HTTP/1.1 431 Request Header Fields Too Large"},
+		{
+			"a long header", "POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\nA: " + strings.Repeat("x", 64<<10) + "\r\n\r\n",
+			"HTTP/1.1 431 Request Header Fields Too Large",
+		},
 		{"TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "HTTP/1.1 400 Bad Request"},
-		{"a declared size that is too large", "POST /webhook/shop/a HTTP/1.1" + signature + "Content-Length: 9999999999\r\n\r\nx", "HTTP/1.1 413 Request Entity Too Large"},
+		{"a declared size that is too large", "POST /webhook/shop/a HTTP/1.1" + signature +
+			"Content-Length: 9999999999\r\n\r\nx", "HTTP/1.1 413 Request Entity Too Large"},
 	} {
 		if got := raw(t, address, c.text); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -319,7 +336,8 @@ func TestSlowAndIdleCallersAreDisconnected(t *testing.T) {
 		defer func() { _ = connection.Close() }()
 		text := []string{
 			"", "POST /webhook/shop/a HTTP/1.1\r\n",
-			"POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + eventsource.SignatureHeader + ": " + signed("x")[eventsource.SignatureHeader] + "\r\nContent-Length: 100\r\n\r\nx",
+			"POST /webhook/shop/a HTTP/1.1\r\nHost: a\r\n" + eventsource.SignatureHeader + ": " +
+				signed("x")[eventsource.SignatureHeader] + "\r\nContent-Length: 100\r\n\r\nx",
 		}[n%3]
 		if _, err := io.WriteString(connection, text); err != nil {
 			t.Fatal(err)
@@ -327,7 +345,8 @@ func TestSlowAndIdleCallersAreDisconnected(t *testing.T) {
 		slow = append(slow, connection)
 	}
 	// The connections of slow callers are all in use. This call waits until they are closed.
-	if got := send(t, netip.MustParseAddrPort(address), http.MethodPost, "/webhook/shop/a", strings.NewReader("x"), signed("x")); got != "202" {
+	if got := send(t, netip.MustParseAddrPort(address), http.MethodPost, "/webhook/shop/a", strings.NewReader("x"),
+		signed("x")); got != "202" {
 		t.Errorf("a call beside slow callers: %s", got)
 	}
 	for _, connection := range slow {

@@ -48,7 +48,8 @@ func TestReferenceOfThePackages(t *testing.T) {
 		rows[title] = append(rows[title], []string{"[`" + p.Folder + "`](../../" + p.Folder + ")", meaning})
 	}
 	var page strings.Builder
-	page.WriteString("# Packages\n\nEach package with the first sentence of its comment. The comment also states the rules that the package obeys.\n" +
+	page.WriteString("# Packages\n\nEach package with the first sentence of its comment. The comment also states the " +
+		"rules that the package obeys.\n" +
 		"[ARCHITECTURE.md](../../ARCHITECTURE.md) tells how they work together.\n")
 	for _, area := range areas {
 		page.WriteString("\n## " + area.title + "\n\n" + reference.Table([]string{"package", "comment"}, rows[area.title]))

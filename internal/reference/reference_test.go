@@ -37,7 +37,8 @@ func TestReferenceOfComponent(t *testing.T) {
 func TestReferenceOfConditions(t *testing.T) {
 	found := constants(t, "api/meta/v1alpha1/status.go")
 	reference.Check(t, "conditions.md", "# Conditions, reasons and states\n\n"+
-		"The ready-made operator and operators that are built with the library have the same values. States and reasons are\n"+
+		"The ready-made operator and operators that are built with the library have the same values. States and "+
+		"reasons are\n"+
 		"open: a later version may add values.\n\n## Conditions\n\n"+reference.Table([]string{"condition", "meaning"},
 		reference.Rows(found, "Condition"))+
 		"\n## Reasons\n\n"+reference.Table([]string{"reason", "meaning"}, reference.Rows(found, "Reason"))+

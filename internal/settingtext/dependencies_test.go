@@ -80,7 +80,8 @@ func TestGraphSettings(t *testing.T) {
 
 func TestGraphSettingsErrors(t *testing.T) {
 	contradicts := func(names string) string {
-		return "annotation shop.example.com/depends-on: contradicts " + names + ", because an object that depends on others " +
+		return "annotation shop.example.com/depends-on: contradicts " + names +
+			", because an object that depends on others " +
 			"belongs to no wave; remove one of them"
 	}
 	for _, c := range []struct {

@@ -50,7 +50,10 @@ func TestParseExports(t *testing.T) {
 
 // A parsed list of exports must be parsed to the same list again, also if its elements are separated by lines.
 func FuzzExports(f *testing.F) {
-	for _, seed := range []string{"a=self.b, c=self.d[0]", "a='x,y'\nb=r'\\'", "a=[1,{'b':\"}\"}]", "a=b'''", ",=,", "a=1//'"} {
+	for _, seed := range []string{
+		"a=self.b, c=self.d[0]", "a='x,y'\nb=r'\\'", "a=[1,{'b':\"}\"}]", "a=b'''",
+		",=,", "a=1//'",
+	} {
 		f.Add(seed)
 	}
 	fuzzing.Run(f, func(t *testing.T, text string) {

@@ -38,7 +38,12 @@ func ExampleNew() {
 // An instance of a type that the set defines is applied last in its wave.
 func ExampleStageOf() {
 	managed := typeset.DefinedBy(decoded(definition))
-	for _, gk := range []schema.GroupKind{{Kind: "Namespace"}, {Kind: "ConfigMap"}, {Group: "apps", Kind: "Deployment"}, {Group: "example.com", Kind: "Boat"}} {
+	for _, gk := range []schema.GroupKind{
+		{Kind: "Namespace"},
+		{Kind: "ConfigMap"},
+		{Group: "apps", Kind: "Deployment"},
+		{Group: "example.com", Kind: "Boat"},
+	} {
 		fmt.Println(gk.Kind, typeset.StageOf(gk, managed) == manifests.StageInstances)
 	}
 	// Output:

@@ -49,14 +49,18 @@ func TestFaults(t *testing.T) {
 		// want are parts of the faults, in order; none for a manifest that is accepted.
 		want []string
 	}{
-		{"accepts an ordinary manifest", configMap("name: a.b-c, namespace: shop, labels: {a/b: c}", ", data: {a.b_c: d}"), nil, nil},
+		{
+			"accepts an ordinary manifest", configMap("name: a.b-c, namespace: shop, labels: {a/b: c}", ", data: {a.b_c: d}"),
+			nil, nil,
+		},
 		{"suspects a name with capitals", configMap("name: Bad", ""), nil, []string{`metadata.name: Invalid value: "Bad"`}},
 		{
 			"accepts any name of an object that exists", configMap("name: Bad", ""),
 			func(s *validate.Subject) { s.Exists = true }, nil,
 		},
 		{
-			"refuses a name that is no part of a path", configMap("name: a/b", ""), nil, []string{"may not contain '/' (certain)"},
+			"refuses a name that is no part of a path", configMap("name: a/b", ""), nil,
+			[]string{"may not contain '/' (certain)"},
 		},
 		{
 			"refuses a namespace that cannot exist", configMap("name: a, namespace: Not_Valid", ""), nil,
@@ -74,7 +78,8 @@ func TestFaults(t *testing.T) {
 		},
 		{
 			"accepts any ports of a Service of another group",
-			`{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}, {port: 81}]}}`, nil, nil,
+			`{apiVersion: serving.knative.dev/v1, kind: Service, metadata: {name: a}, spec: {ports: [{port: 80}, {port: 81}]}}`,
+			nil, nil,
 		},
 		{
 			"accepts the colons of a role",
@@ -120,7 +125,10 @@ func TestFaults(t *testing.T) {
 			configMap("name: a, annotations: {a: "+strings.Repeat("x", 256<<10)+"}", ""), nil,
 			[]string{"metadata.annotations: Too long"},
 		},
-		{"suspects the keys of data", configMap("name: a", ", data: {a/b: c}, binaryData: {d e: Zg==}"), nil, []string{"data[a/b]", "binaryData[d e]"}},
+		{
+			"suspects the keys of data", configMap("name: a", ", data: {a/b: c}, binaryData: {d e: Zg==}"), nil,
+			[]string{"data[a/b]", "binaryData[d e]"},
+		},
 		{
 			"suspects data that is too large", configMap("name: a", ", data: {a: "+strings.Repeat("x", 1<<20+1)+"}"), nil,
 			[]string{"data: Too long"},
@@ -132,7 +140,8 @@ func TestFaults(t *testing.T) {
 		},
 		{
 			"suspects a quantity that cannot be decoded",
-			"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {resources: {requests: {storage: 10 GB}}}}",
+			"{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: a}, spec: {resources: {requests: " +
+				"{storage: 10 GB}}}}",
 			nil,
 			[]string{"a value cannot be decoded: quantities must match"},
 		},
@@ -150,7 +159,8 @@ func TestFaults(t *testing.T) {
 			"refuses a version that the definition in the set does not serve",
 			"{apiVersion: example.com/v2, kind: Widget, metadata: {name: a}}",
 			func(s *validate.Subject) { s.Unserved = true },
-			[]string{"apiVersion: the definition of Widget.example.com, which is applied with it, does not serve the version v2 (certain)"},
+			[]string{"apiVersion: the definition of Widget.example.com, which is applied with it, does not serve the version " +
+				"v2 (certain)"},
 		},
 		{
 			"suspects a changed field that cannot change", configMap("name: a", ""),
@@ -227,7 +237,8 @@ func TestDefinition(t *testing.T) {
 	for _, c := range []struct{ name, spec, want string }{
 		{
 			"accepts declared fields",
-			"{colour: red, port: 1, free: {a: [1]}, labels: {a: b}, pod: {apiVersion: v1, kind: Pod, metadata: {a: b}}, list: [{name: a}]}", "",
+			"{colour: red, port: 1, free: {a: [1]}, labels: {a: b}, pod: {apiVersion: v1, kind: Pod, metadata: {a: b}}, list: " +
+				"[{name: a}]}", "",
 		},
 		{"accepts a number or a text for int-or-string", "{port: http}", ""},
 		{"accepts null", "{colour: null}", ""},

@@ -14,16 +14,25 @@ func TestToJSON(t *testing.T) {
 		text, want string
 		duplicates []yamltext.Duplicate
 	}{
-		"no key twice":                     {"a: 1\nb: {a: 2}\n", `{"a":1,"b":{"a":2}}`, nil},
-		"a key twice":                      {"a: 1\nb: 2\na: 3\n", `{"a":3,"b":2}`, []yamltext.Duplicate{{Line: 3, Key: "a"}}},
-		"a map twice, which is not merged": {"a: {x: 1}\na: {z: 2}\n", `{"a":{"z":2}}`, []yamltext.Duplicate{{Line: 2, Key: "a"}}},
+		"no key twice": {"a: 1\nb: {a: 2}\n", `{"a":1,"b":{"a":2}}`, nil},
+		"a key twice": {
+			"a: 1\nb: 2\na: 3\n", `{"a":3,"b":2}`,
+			[]yamltext.Duplicate{{Line: 3, Key: "a"}},
+		},
+		"a map twice, which is not merged": {
+			"a: {x: 1}\na: {z: 2}\n", `{"a":{"z":2}}`,
+			[]yamltext.Duplicate{{Line: 2, Key: "a"}},
+		},
 		"keys twice in several maps": {
 			"l:\n- a: 1\n  a: 2\n- a: 3\nm: {b: 1, b: 2, b: 3}\n", `{"l":[{"a":2},{"a":3}],"m":{"b":3}}`,
 			[]yamltext.Duplicate{{Line: 3, Key: "a"}, {Line: 5, Key: "b"}, {Line: 5, Key: "b"}},
 		},
-		"a key that overrides a merge":    {"a: &a {x: 1}\nb: {<<: *a, x: 2}\n", `{"a":{"x":1},"b":{"x":2}}`, nil},
-		"a mark at the beginning":         {"\xef\xbb\xbfa: 1\n", `{"a":1}`, nil},
-		"a mark after the marker":         {"---\n\xef\xbb\xbfa: 1\na: 2\n", `{"a":2}`, []yamltext.Duplicate{{Line: 3, Key: "a"}}},
+		"a key that overrides a merge": {"a: &a {x: 1}\nb: {<<: *a, x: 2}\n", `{"a":{"x":1},"b":{"x":2}}`, nil},
+		"a mark at the beginning":      {"\xef\xbb\xbfa: 1\n", `{"a":1}`, nil},
+		"a mark after the marker": {
+			"---\n\xef\xbb\xbfa: 1\na: 2\n", `{"a":2}`,
+			[]yamltext.Duplicate{{Line: 3, Key: "a"}},
+		},
 		"marks after comments":            {"# x\n\xef\xbb\xbf# y\n--- # z\n\n\xef\xbb\xbfa: 1\n", `{"a":1}`, nil},
 		"a mark in the content":           {"a: \"\xef\xbb\xbf\"\n", "{\"a\":\"\xef\xbb\xbf\"}", nil},
 		"no content":                      {"# nothing\n", "null", nil},

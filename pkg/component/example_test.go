@@ -41,7 +41,8 @@ func ExampleNewReconciler() {
 	}
 	_ = setup
 
-	objects, err := greet.Generate(context.Background(), generator.Request{Name: "hello", Parameters: map[string]any{"text": "ahoy"}})
+	objects, err := greet.Generate(context.Background(),
+		generator.Request{Name: "hello", Parameters: map[string]any{"text": "ahoy"}})
 	fmt.Println(objects[0].GetName(), err)
 	// Output: hello-greeting <nil>
 }

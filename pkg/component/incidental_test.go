@@ -13,7 +13,8 @@ func TestIncidentals(t *testing.T) {
 		t.Fatal(err)
 	}
 	last := all[len(all)-1]
-	if len(all) != len(protect.WellKnown)+1 || last.Group != "example.com" || last.Kind != "Report" || last.Name != "daily" ||
+	if len(all) != len(protect.WellKnown)+1 || last.Group != "example.com" || last.Kind != "Report" ||
+		last.Name != "daily" ||
 		last.Labels["bundle"] != "all" {
 		t.Errorf("got %+v", all)
 	}

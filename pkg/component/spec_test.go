@@ -80,7 +80,8 @@ func TestPartsOfASpecAreNoInputs(t *testing.T) {
 	c.Spec.TimeoutDuration = &metav1.Duration{Duration: time.Second}
 	got, err := renderedPart(c)
 	fields, _ := got.(map[string]any)
-	if err != nil || len(fields) != 3 || fields["size"] != "large" || fields["owner"] != "ada" || fields["targetName"] != "tea" {
+	if err != nil || len(fields) != 3 || fields["size"] != "large" || fields["owner"] != "ada" ||
+		fields["targetName"] != "tea" {
 		t.Errorf("the rendered part is %v, %v", got, err)
 	}
 }

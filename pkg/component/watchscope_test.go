@@ -26,7 +26,10 @@ func TestWatchScopeIsChecked(t *testing.T) {
 		{"identities", WatchScopeIdentity, nil, ""},
 		{"some namespaces", WatchScopeNamespaces, []string{"a", "b"}, ""},
 		{"an unknown scope", "all", nil, `"all" is none of "cluster", "namespaces" and "identity"`},
-		{"no namespaces", WatchScopeNamespaces, nil, `name the namespaces in WatchNamespaces, or let WatchScope be "cluster"`},
+		{
+			"no namespaces", WatchScopeNamespaces, nil,
+			`name the namespaces in WatchNamespaces, or let WatchScope be "cluster"`,
+		},
 		{"namespaces for the cluster", "", []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
 		{"namespaces for identities", WatchScopeIdentity, []string{"a"}, `namespaces need WatchScope to be "namespaces"`},
 		{"the empty name, which means all namespaces", WatchScopeNamespaces, []string{""}, `"" is no name of a namespace`},
@@ -44,7 +47,9 @@ func TestWatchScopeIsChecked(t *testing.T) {
 func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 	forbidden, broken := apierrors.NewForbidden(schema.GroupResource{Resource: "shops"}, "", nil), errors.New("broken")
 	var answer error
-	source := toleratingSource(&cache.ListWatch{ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+	source := toleratingSource(&cache.ListWatch{ListWithContextFunc: func(context.Context,
+		metav1.ListOptions,
+	) (runtime.Object, error) {
 		return &metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, 1)}, answer
 	}})
 	for _, step := range []struct {

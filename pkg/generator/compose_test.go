@@ -53,7 +53,9 @@ func (v versionedStep) Version() string { return v.version }
 // suffix returns a transformer that appends text to all names.
 func suffix(text string) generator.Transformer {
 	return generator.TransformerFunc(
-		func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+		func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured,
+			error,
+		) {
 			for _, object := range objects {
 				object.SetName(object.GetName() + text)
 			}
@@ -190,7 +192,13 @@ func TestASwitchChoosesByAParameter(t *testing.T) {
 	} {
 		expect(t, want, namesOf(t, g, parameters))
 	}
-	for _, missing := range []map[string]any{nil, {}, {"database": nil}, {"database": map[string]any{}}, {"database": map[string]any{"kind": ""}}} {
+	for _, missing := range []map[string]any{
+		nil,
+		{},
+		{"database": nil},
+		{"database": map[string]any{}},
+		{"database": map[string]any{"kind": ""}},
+	} {
 		expect(t, "none", namesOf(t, g, missing))
 	}
 }
@@ -226,10 +234,11 @@ func TestACompositionStopsWhenItsContextIsDone(t *testing.T) {
 	for _, g := range []generator.Generator{
 		generator.Chain(cancels, never),
 		generator.Merge(generator.Part{Generator: cancels}, generator.Part{Generator: generator.Chain(renders(), never)}),
-		generator.WithParameters(renders(), generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
-			t.Error("a transformer was called after the context was cancelled")
-			return nil, nil
-		})),
+		generator.WithParameters(renders(),
+			generator.ParameterTransformerFunc(func(context.Context, generator.Request) (map[string]any, error) {
+				t.Error("a transformer was called after the context was cancelled")
+				return nil, nil
+			})),
 	} {
 		if _, err := g.Generate(ctx, generator.Request{}); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)

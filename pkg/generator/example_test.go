@@ -14,7 +14,10 @@ import (
 )
 
 func show(g generator.Generator, parameters map[string]any) {
-	objects, err := g.Generate(context.Background(), generator.Request{Namespace: "default", Name: "demo", Parameters: parameters})
+	objects, err := g.Generate(context.Background(), generator.Request{
+		Namespace: "default", Name: "demo",
+		Parameters: parameters,
+	})
 	if err != nil {
 		fmt.Println("error:", err)
 		return
@@ -45,13 +48,16 @@ func ExampleGeneratorFunc() {
 
 // A transformer receives all rendered objects.
 func ExampleChain() {
-	count := generator.TransformerFunc(func(_ context.Context, _ generator.Request, objects []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	count := generator.TransformerFunc(func(_ context.Context, _ generator.Request,
+		objects []*unstructured.Unstructured,
+	) ([]*unstructured.Unstructured, error) {
 		for i, object := range objects {
 			object.SetLabels(map[string]string{"number": fmt.Sprintf("%d of %d", i+1, len(objects))})
 		}
 		return objects, nil
 	})
-	both := generator.Merge(generator.Part{Name: "first", Generator: named("a")}, generator.Part{Name: "second", Generator: named("b")})
+	both := generator.Merge(generator.Part{Name: "first", Generator: named("a")},
+		generator.Part{Name: "second", Generator: named("b")})
 	show(generator.Chain(both, count), nil)
 	// Output:
 	// demo-a map[number:1 of 2]
@@ -67,7 +73,8 @@ func ExampleWithParameters() {
 		return req.Parameters, nil
 	})
 	g := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
-		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("replicas-", req.Parameters["replicas"])}}}, nil
+		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("replicas-",
+			req.Parameters["replicas"])}}}, nil
 	})
 	show(generator.WithParameters(g, size), map[string]any{"size": "large"})
 	// Output: replicas-5 map[]

@@ -34,7 +34,8 @@ func TestCompositionsPassNotesOn(t *testing.T) {
 		"a chain of a generator without notes": {generator.Chain(silent), ""},
 		"changed parameters":                   {generator.WithParameters(noted("x"), doubled), "x: a is changed\n\n"},
 		"parts of which one has no notes": {
-			generator.Merge(generator.Part{Generator: noted("x")}, generator.Part{Generator: silent}, generator.Part{Generator: noted("y")}),
+			generator.Merge(generator.Part{Generator: noted("x")}, generator.Part{Generator: silent},
+				generator.Part{Generator: noted("y")}),
 			"x: a is 1\n\ny: a is 1\n",
 		},
 		"a switch": {generator.Switch(map[string]generator.Generator{"1": noted("x")}, "a"), "x: a is 1\n\n"},

@@ -53,10 +53,16 @@ func TestWhatAGeneratorProves(t *testing.T) {
 		"a type that embeds such a type":      {embeddingTwice{}, false, 1},
 		"a chain without transformers":        {generator.Chain(certain{}), true, 0},
 		"a chain of a function":               {generator.Chain(silent), false, 0},
-		"a chain with a transformer":          {generator.Chain(certain{}, transform.Labels(map[string]string{"a": "b"})), false, 0},
-		"a switch to a Prover":                {generator.Switch(map[string]generator.Generator{"": certain{}}, "a"), true, 0},
-		"a switch to a function":              {generator.Switch(map[string]generator.Generator{"": silent}, "a"), false, 0},
-		"parts":                               {generator.Merge(generator.Part{Generator: certain{}}), false, 0},
+		"a chain with a transformer": {
+			generator.Chain(certain{}, transform.Labels(map[string]string{"a": "b"})),
+			false, 0,
+		},
+		"a switch to a Prover": {
+			generator.Switch(map[string]generator.Generator{"": certain{}}, "a"),
+			true, 0,
+		},
+		"a switch to a function": {generator.Switch(map[string]generator.Generator{"": silent}, "a"), false, 0},
+		"parts":                  {generator.Merge(generator.Part{Generator: certain{}}), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects, proven, err := generator.Prove(t.Context(), c.generator, generator.Request{})

@@ -14,8 +14,11 @@ func referenced(kind metav1alpha1.ReferenceKind, namespace, name string) generat
 
 func TestValuesOfSecretsAreFound(t *testing.T) {
 	references := generator.References{
-		referenced(metav1alpha1.SecretReference, "b", "api"):      {"token": []byte("of b")},
-		referenced(metav1alpha1.SecretReference, "a", "api"):      {"token": []byte("of a"), "user": []byte("admin"), "empty": {}},
+		referenced(metav1alpha1.SecretReference, "b", "api"): {"token": []byte("of b")},
+		referenced(metav1alpha1.SecretReference, "a", "api"): {
+			"token": []byte("of a"), "user": []byte("admin"),
+			"empty": {},
+		},
 		referenced(metav1alpha1.ConfigMapReference, "a", "api"):   {"token": []byte("of a ConfigMap"), "zone": []byte("z")},
 		referenced(metav1alpha1.ConfigMapReference, "a", "zones"): {"zone": []byte("z")},
 	}
@@ -42,7 +45,8 @@ func TestValuesOfSecretsAreFound(t *testing.T) {
 	none(references.OnlySecret, "zone", "no Secret among the references has a value for the key zone; add one")
 	none(references.OnlySecret, "token",
 		"the Secrets api, api among the references have a value for the key token; name only one of them")
-	none(generator.References(nil).OnlySecret, "token", "no Secret among the references has a value for the key token; add one")
+	none(generator.References(nil).OnlySecret, "token",
+		"no Secret among the references has a value for the key token; add one")
 }
 
 // A handler or a generator that knows the name of a Secret reads a value of it.

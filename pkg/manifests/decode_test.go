@@ -221,8 +221,9 @@ func TestDecodeErrors(t *testing.T) {
 				"name\nf.yaml:2: items[1]: this is a number, not a manifest: write apiVersion, kind and metadata",
 		},
 		"the second of several JSON values": {
-			stream: "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n\n{\"apiVersion\":\"v1\",\"kind\":\"A\"}",
-			want:   "f.yaml:3: no metadata.name: give the object a name",
+			stream: "{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}\n\n" +
+				"{\"apiVersion\":\"v1\",\"kind\":\"A\"}",
+			want: "f.yaml:3: no metadata.name: give the object a name",
 		},
 		"mistakes in several documents": {
 			stream: head + "---\nkind: A\nmetadata: {name: a}\n---\na: [",
@@ -253,7 +254,8 @@ func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		"", "---\n", "a: [", "{}", "- 1", "{apiVersion: v1, kind: List, items: [{}]}", "---apiVersion: v1\n...\n%YAML\n",
 		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {x: }\ndata: {a: 1.5, b: 0x10, c: .nan}\n---\n",
-		`{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}} {"apiVersion": 1}`, "&a [*a]", "? [a]\n: b", "!!binary x", "<<: {a: b}",
+		`{"apiVersion": "v1", "kind": "A", "metadata": {"name": "a"}} {"apiVersion": 1}`, "&a [*a]", "? [a]\n: b",
+		"!!binary x", "<<: {a: b}",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -17,7 +17,10 @@ func TestParseKey(t *testing.T) {
 			t.Errorf("got %v, %v of %v", parsed, ok, key)
 		}
 	}
-	for _, text := range []string{"", "Namespace", " shop", "ConfigMap ", "ConfigMap shop/", "ConfigMap shop/a/b", "ConfigMap shop/a b"} {
+	for _, text := range []string{
+		"", "Namespace", " shop", "ConfigMap ", "ConfigMap shop/", "ConfigMap shop/a/b",
+		"ConfigMap shop/a b",
+	} {
 		if parsed, ok := manifests.ParseKey(text); ok {
 			t.Errorf("%q is parsed as %v", text, parsed)
 		}

@@ -11,14 +11,37 @@ func TestManagedTypeMatches(t *testing.T) {
 		name, group, kind string
 		matches, others   []string
 	}{
-		{"a type", "example.com", "Widget", []string{"Widget.example.com"}, []string{"Gadget.example.com", "Widget.a.example.com", "Widget.other.com"}},
-		{"all kinds of a group", "example.com", "*", []string{"Widget.example.com", "Gadget.example.com"}, []string{"Widget.a.example.com"}},
-		{"groups with a suffix", "*.example.com", "Widget", []string{"Widget.a.example.com", "Widget.b.a.example.com"}, []string{"Widget.example.com", "Widget.myexample.com"}},
-		{"all groups", "*", "Widget", []string{"Widget.example.com", "Widget.metrics.k8s.io"}, []string{"Gadget.example.com"}},
+		{
+			"a type", "example.com", "Widget",
+			[]string{"Widget.example.com"},
+			[]string{"Gadget.example.com", "Widget.a.example.com", "Widget.other.com"},
+		},
+		{
+			"all kinds of a group", "example.com", "*",
+			[]string{"Widget.example.com", "Gadget.example.com"},
+			[]string{"Widget.a.example.com"},
+		},
+		{
+			"groups with a suffix", "*.example.com", "Widget",
+			[]string{"Widget.a.example.com", "Widget.b.a.example.com"},
+			[]string{"Widget.example.com", "Widget.myexample.com"},
+		},
+		{
+			"all groups", "*", "Widget",
+			[]string{"Widget.example.com", "Widget.metrics.k8s.io"},
+			[]string{"Gadget.example.com"},
+		},
 		{"all groups except built-in groups of " +
-			"Kubernetes", "*", "*", []string{"Widget.example.com"}, []string{"ConfigMap.", "Deployment.apps", "CustomResourceDefinition.apiextensions.k8s.io"}},
-		{"groups with a suffix, except built-in groups of " +
-			"Kubernetes", "*.k8s.io", "*", []string{"Gateway.gateway.networking.k8s.io"}, []string{"Role.rbac.authorization.k8s.io", "Ingress.networking.k8s.io"}},
+			"Kubernetes", "*", "*", []string{"Widget.example.com"}, []string{
+			"ConfigMap.", "Deployment.apps",
+			"CustomResourceDefinition.apiextensions.k8s.io",
+		}},
+		{
+			"groups with a suffix, except built-in groups of " +
+				"Kubernetes", "*.k8s.io", "*",
+			[]string{"Gateway.gateway.networking.k8s.io"},
+			[]string{"Role.rbac.authorization.k8s.io", "Ingress.networking.k8s.io"},
+		},
 		{"a built-in group that is named", "apps", "*", []string{"Deployment.apps"}, []string{"Job.batch"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -44,7 +67,15 @@ func TestManagedTypeMatches(t *testing.T) {
 }
 
 func TestManagedTypesThatAreNone(t *testing.T) {
-	for _, c := range [][2]string{{"", "Widget"}, {"example.com", ""}, {"*example.com", "Widget"}, {"*.", "Widget"}, {"a.*.com", "Widget"}, {"example.com", "W*"}, {"example.com", "a.b"}} {
+	for _, c := range [][2]string{
+		{"", "Widget"},
+		{"example.com", ""},
+		{"*example.com", "Widget"},
+		{"*.", "Widget"},
+		{"a.*.com", "Widget"},
+		{"example.com", "W*"},
+		{"example.com", "a.b"},
+	} {
 		if m, err := NewManagedType(c[0], c[1]); err == nil {
 			t.Errorf("group %q, kind %q is accepted as %v", c[0], c[1], m)
 		}

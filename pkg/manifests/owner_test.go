@@ -47,7 +47,10 @@ func TestParseOwner(t *testing.T) {
 			t.Errorf("got %v, %v of %v", parsed, ok, owner)
 		}
 	}
-	for _, text := range []string{"", "ns/a", "ReplicaSet web", "c/r/g/k/ns/a/b", "c//g/Shop/ns/a", "c/r/g//ns/a", "c/r/g/Shop/ns/"} {
+	for _, text := range []string{
+		"", "ns/a", "ReplicaSet web", "c/r/g/k/ns/a/b", "c//g/Shop/ns/a", "c/r/g//ns/a",
+		"c/r/g/Shop/ns/",
+	} {
 		if parsed, ok := manifests.ParseOwner(text); ok {
 			t.Errorf("%q is parsed as %v", text, parsed)
 		}

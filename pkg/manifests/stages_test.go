@@ -21,7 +21,10 @@ func TestStageOf(t *testing.T) {
 		{"a definition", "apiextensions.k8s.io", "CustomResourceDefinition", manifests.StageDefinitions},
 		{"a class", "storage.k8s.io", "StorageClass", manifests.StageDefinitions},
 		{"a role", "rbac.authorization.k8s.io", "Role", manifests.StageDefinitions},
-		{"a role binding, which is applied after its role", "rbac.authorization.k8s.io", "RoleBinding", manifests.StageConfiguration},
+		{
+			"a role binding, which is applied after its role", "rbac.authorization.k8s.io", "RoleBinding",
+			manifests.StageConfiguration,
+		},
 		{"a ConfigMap", "", "ConfigMap", manifests.StageConfiguration},
 		{"a service account", "", "ServiceAccount", manifests.StageConfiguration},
 		{"a claim", "", "PersistentVolumeClaim", manifests.StageConfiguration},
@@ -52,14 +55,28 @@ func TestManagedTypes(t *testing.T) {
 		name, manifest string
 		want           []string
 	}{
-		{"a definition defines its kind", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, []string{"Widget.example.com"}},
+		{
+			"a definition defines its kind",
+			`{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`,
+			[]string{"Widget.example.com"},
+		},
 		{"an empty definition defines " +
 			"nothing", `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}`, nil},
-		{"an APIService defines all kinds of its group", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com, service: {name: s, port: 443}}}`, []string{"*.example.com"}},
-		{"an APIService without a service defines " +
-			"nothing", `{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil},
-		{"a CustomResourceDefinition of another group defines " +
-			"nothing", `{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil},
+		{
+			"an APIService defines all kinds of its group",
+			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com, service: {name: s, port: 443}}}`,
+			[]string{"*.example.com"},
+		},
+		{
+			"an APIService without a service defines " +
+				"nothing",
+			`{apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: a}, spec: {group: example.com}}`, nil,
+		},
+		{
+			"a CustomResourceDefinition of another group defines " +
+				"nothing",
+			`{apiVersion: example.com/v1, kind: CustomResourceDefinition, metadata: {name: a}, spec: {group: example.com, names: {kind: Widget}}}`, nil,
+		},
 		{"a ConfigMap defines nothing", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -102,8 +102,10 @@ var _ = Describe("Unpack:", func() {
 			_, err := source.Unpack(tarball(entries...), small)
 			Expect(err).To(MatchError(ContainSubstring(want)))
 		},
-		Entry("a path that leaves the archive by ..", `entry "../etc/passwd": the path holds ".."`, file("../etc/passwd", "x")),
-		Entry("a path that leaves the archive by .. in the middle", `entry "a/../../b": the path holds ".."`, file("a/../../b", "x")),
+		Entry("a path that leaves the archive by ..", `entry "../etc/passwd": the path holds ".."`,
+			file("../etc/passwd", "x")),
+		Entry("a path that leaves the archive by .. in the middle", `entry "a/../../b": the path holds ".."`,
+			file("a/../../b", "x")),
 		Entry("a folder above the archive", `entry "..": the path holds ".."`, folder("../")),
 		Entry("a path that leaves the archive by ./..", `entry "../b": the path holds ".."`, file("./../b", "x")),
 		Entry("an absolute path", `entry "/etc/passwd": the path is absolute`, file("/etc/passwd", "x")),

@@ -82,7 +82,8 @@ spec: {replicas: 1, selector: {matchLabels: {a: b}}, template: {metadata: {label
 func exerciseEverything(ctx context.Context, namespace string, everyNamespace bool) {
 	GinkgoHelper()
 	address := freeAddress()
-	launch(append(deployed(ctx), "--kubeconfig="+credentials(ctx), "--metrics-bind-address="+address, "--health-probe-bind-address=0")...)
+	launch(append(deployed(ctx), "--kubeconfig="+credentials(ctx), "--metrics-bind-address="+address,
+		"--health-probe-bind-address=0")...)
 	scrape(ctx, "https://"+address+"/metrics")
 
 	plain := createFeature(ctx, namespace, "plain", v1alpha1.ComponentSpec{
@@ -156,7 +157,10 @@ func prepareScenario(ctx context.Context, namespace string) {
 		// An administrator grants the rights on types that components define.
 		&rbacv1.ClusterRole{
 			ObjectMeta: metav1.ObjectMeta{Name: namespace + "-tugs"},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{namespace + ".example.com"}, Resources: []string{"tugs"}, Verbs: []string{"get", "list", "watch"}}},
+			Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{namespace + ".example.com"}, Resources: []string{"tugs"},
+				Verbs: []string{"get", "list", "watch"},
+			}},
 		},
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: namespace + "-tugs"},
@@ -164,8 +168,14 @@ func prepareScenario(ctx context.Context, namespace string) {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: system, Name: release}},
 		},
 		quota,
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"}, StringData: map[string]string{"values.yaml": "other: thing"}},
-		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kubeconfig"}, Data: map[string][]byte{"value": kubeconfig}},
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"},
+			StringData: map[string]string{"values.yaml": "other: thing"},
+		},
+		&corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "kubeconfig"},
+			Data:       map[string][]byte{"value": kubeconfig},
+		},
 	} {
 		Expect(admin.Create(ctx, o)).To(Succeed())
 	}
@@ -234,7 +244,10 @@ func scrape(ctx context.Context, url string) {
 	request := &authenticationv1.TokenRequest{}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "default"}}
 	Eventually(func() error { return admin.SubResource("token").Create(ctx, account, request) }).Should(Succeed())
-	insecure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	insecure := &http.Client{Transport: &http.Transport{
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true,
+	}}
 	Eventually(func() (int, error) {
 		get, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 		if err != nil {

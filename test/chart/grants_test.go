@@ -119,7 +119,10 @@ func rightsOf(ctx context.Context, ref rbacv1.RoleRef, namespace string) []right
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
 				for _, verb := range rule.Verbs {
-					r := right{role: ref.Name, verb: verb, namespace: namespace, resources: []string{resource + "." + group}, names: rule.ResourceNames}
+					r := right{
+						role: ref.Name, verb: verb, namespace: namespace, resources: []string{resource + "." + group},
+						names: rule.ResourceNames,
+					}
 					// The role for dependents is a list of types. Users decide which of these types occur. So a right is used
 					// if one of the types with the same verbs needs it.
 					key := verb + " of " + strings.Join(rule.Verbs, " ")
@@ -178,8 +181,10 @@ var exceptions = map[string]string{
 	"reach: list apiservices.apiregistration.k8s.io":                                 streamedList,
 	"reach: list components.fairlead.io":                                             streamedList,
 	"reach: list customresourcedefinitions.apiextensions.k8s.io":                     streamedList,
-	"grants: bind clusterroles.rbac.authorization.k8s.io":                            granting, "grants: bind roles.rbac.authorization.k8s.io": granting,
-	"grants: escalate clusterroles.rbac.authorization.k8s.io": granting, "grants: escalate roles.rbac.authorization.k8s.io": granting,
+	"grants: bind clusterroles.rbac.authorization.k8s.io":                            granting,
+	"grants: bind roles.rbac.authorization.k8s.io":                                   granting,
+	"grants: escalate clusterroles.rbac.authorization.k8s.io":                        granting,
+	"grants: escalate roles.rbac.authorization.k8s.io":                               granting,
 }
 
 const (
@@ -193,7 +198,9 @@ const (
 	granting = "an operator whose own Deployment is in a component repairs this Deployment, and refuses to delete it"
 )
 
-var _ = DescribeTable("the operator uses each right that the chart grants,", func(ctx SpecContext, namespace, values string) {
+var _ = DescribeTable("the operator uses each right that the chart grants,", func(ctx SpecContext,
+	namespace, values string,
+) {
 	// The namespace must exist when the chart is installed, and the Lease must not, so that the operator creates it.
 	prepareScenario(ctx, namespace)
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: "fairlead-operator"}}
@@ -214,8 +221,11 @@ var _ = DescribeTable("the operator uses each right that the chart grants,", fun
 },
 	Entry("by default", "grants-default", "", SpecTimeout(5*time.Minute)),
 	Entry("if it may read all types", "grants-read-all", "rbac.readAll=true", SpecTimeout(5*time.Minute)),
-	Entry("if it is confined to namespaces", "grants-confined", "components.namespaces={grants-confined}", SpecTimeout(5*time.Minute)),
+	Entry("if it is confined to namespaces", "grants-confined", "components.namespaces={grants-confined}",
+		SpecTimeout(5*time.Minute)),
 	Entry("if the identity of the component watches", "grants-identity", "observe=identity", SpecTimeout(5*time.Minute)),
-	Entry("if it watches some namespaces", "grants-namespaces", "observe=namespaces,observeNamespaces={grants-namespaces}", SpecTimeout(5*time.Minute)),
-	Entry("if components act as the operator", "grants-operator", "components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", SpecTimeout(5*time.Minute)),
+	Entry("if it watches some namespaces", "grants-namespaces", "observe=namespaces,observeNamespaces={grants-namespaces}",
+		SpecTimeout(5*time.Minute)),
+	Entry("if components act as the operator", "grants-operator",
+		"components.actAs=operator,rbac.grants=true,components.otherServiceAccounts={*}", SpecTimeout(5*time.Minute)),
 )

@@ -82,7 +82,8 @@ var _ = Describe("Helm", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(len(cases)).To(BeNumerically(">", 4))
 		for _, namespace := range []string{"platform-system", "shop", "warehouse"} {
-			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}})).To(Succeed())
+			Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: restricted}})).
+				To(Succeed())
 		}
 		generator, err := helmgenerator.New(os.DirFS(chart), helmgenerator.Options{AnnotationPrefix: "fairlead.io"})
 		Expect(err).NotTo(HaveOccurred())
@@ -101,13 +102,15 @@ var _ = Describe("Helm", Ordered, func() {
 
 	It("the chart installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
 		notes := install(ctx, formerChart(), "--set", "replicas=2")
-		Expect(notes).To(ContainSubstring("the operator impersonates the service account fairlead in the component's namespace"))
+		Expect(notes).
+			To(ContainSubstring("the operator impersonates the service account fairlead in the component's namespace"))
 		Eventually(func() (int32, error) {
 			deployment := &appsv1.Deployment{}
 			err := admin.Get(ctx, client.ObjectKey{Namespace: system, Name: release}, deployment)
 			return deployment.Status.AvailableReplicas, err
 		}).Should(Equal(int32(2)))
-		Eventually(suspendable(ctx)).Should(BeFalse(), "the definition of components has the field suspend, which the earlier version of the chart lacks")
+		Eventually(suspendable(ctx)).Should(BeFalse(),
+			"the definition of components has the field suspend, which the earlier version of the chart lacks")
 	}, SpecTimeout(time.Minute))
 
 	It("an upgrade of the chart upgrades the definition of components", func(ctx SpecContext) {
@@ -115,9 +118,11 @@ var _ = Describe("Helm", Ordered, func() {
 		Eventually(suspendable(ctx)).Should(BeTrue())
 	}, SpecTimeout(time.Minute))
 
-	It("an uninstallation of the chart keeps the definition and the components, and a new installation takes them over", func(ctx SpecContext) {
+	It("an uninstallation of the chart keeps the definition and the components, and a new installation "+
+		"takes them over", func(ctx SpecContext) {
 		kept := &v1alpha1.Component{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"}, Spec: v1alpha1.ComponentSpec{Source: oneConfigMap()},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "kept"},
+			Spec:       v1alpha1.ComponentSpec{Source: oneConfigMap()},
 		}
 		Expect(admin.Create(ctx, kept)).To(Succeed())
 		helm(ctx, "uninstall", release, "--wait")
@@ -139,7 +144,8 @@ func expectAdmitted(ctx context.Context, from string, object client.Object) {
 		return
 	}
 	about := from + ": " + data.GetKind() + " " + data.GetName()
-	err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(data), client.DryRunAll, client.ForceOwnership, client.FieldOwner("test"))
+	err := admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(data), client.DryRunAll, client.ForceOwnership,
+		client.FieldOwner("test"))
 	Expect(err).NotTo(HaveOccurred(), about)
 	template, found, err := unstructured.NestedMap(data.Object, "spec", "template")
 	Expect(err).NotTo(HaveOccurred())

@@ -52,7 +52,10 @@ func newInformed(ctx context.Context, namespace string) *informed {
 	GinkgoHelper()
 	i := &informed{namespace: newTenant(ctx, namespace), team: namespace + "-team"}
 	i.rate.Store(1)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, i.rate.Load()) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprint(w,
+			i.rate.Load())
+	}))
 	DeferCleanup(server.Close)
 	i.polled = "rate=" + filepath.Join(GinkgoT().TempDir(), "rate")
 	Expect(os.WriteFile(i.polled[len("rate="):], []byte("1"), 0o600)).To(Succeed())
@@ -60,27 +63,41 @@ func newInformed(ctx context.Context, namespace string) *informed {
 	definitions, err := manifests.Decode("tiers.yaml", []byte(tiers))
 	Expect(err).NotTo(HaveOccurred())
 	applyAll(ctx, definitions)
-	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: i.team, Labels: map[string]string{"stage": "one"}}})).To(Succeed())
+	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name:   i.team,
+		Labels: map[string]string{"stage": "one"},
+	}})).To(Succeed())
 	Expect(admin.Create(ctx, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: i.team, Name: "logging"}, Data: map[string]string{"level": "one"},
 	})).To(Succeed())
-	i.tier = &unstructured.Unstructured{Object: map[string]any{"apiVersion": "inputs.example.com/v1", "kind": "Tier", "size": "one"}}
+	i.tier = &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "inputs.example.com/v1", "kind": "Tier",
+		"size": "one",
+	}}
 	i.tier.SetNamespace(i.team)
 	i.tier.SetName("gold")
 	Eventually(func() error { return admin.Create(ctx, i.tier) }).Should(Succeed())
 	Expect(admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "caller"}, StringData: map[string]string{"value": "s3cret"},
 	})).To(Succeed())
-	source := v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings},\n" +
-		"data: {all: '{{ .Values.inputs.logging.level }} {{ .Values.inputs.tier }} {{ .Values.inputs.stage }} {{ .Values.inputs.rate }}'}}"}}}
+	source := v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": "{apiVersion: v1, " +
+		"kind: ConfigMap, metadata: {name: settings},\n" +
+		"data: {all: '{{ .Values.inputs.logging.level }} {{ .Values.inputs.tier }} {{ .Values.inputs.stage }} {{ " +
+		".Values.inputs.rate }}'}}"}}}
 	createShop(ctx, namespace, v1alpha1.ComponentSpec{
 		Source: source, Webhook: &v1alpha1.Webhook{SecretRef: v1alpha1.SecretKeyReference{Name: "caller"}},
 		Inputs: []v1alpha1.Input{
-			{Name: "logging", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "ConfigMap", Namespace: i.team, Name: "logging", Field: "data"}},
+			{Name: "logging", Object: &v1alpha1.ObjectInput{
+				APIVersion: "v1", Kind: "ConfigMap", Namespace: i.team,
+				Name: "logging", Field: "data",
+			}},
 			{Name: "tier", Object: &v1alpha1.ObjectInput{
 				APIVersion: "inputs.example.com/v1", Kind: "Tier", Namespace: i.team, Name: "gold", Field: "size",
 			}},
-			{Name: "stage", Object: &v1alpha1.ObjectInput{APIVersion: "v1", Kind: "Namespace", Name: i.team, Field: "metadata.labels.stage"}},
+			{Name: "stage", Object: &v1alpha1.ObjectInput{
+				APIVersion: "v1", Kind: "Namespace", Name: i.team,
+				Field: "metadata.labels.stage",
+			}},
 			{Name: "rate", Poll: &v1alpha1.PollInput{URL: server.URL, Interval: &metav1.Duration{Duration: time.Hour}}},
 		},
 	})
@@ -94,14 +111,16 @@ func (i *informed) operate(ctx context.Context) {
 	Expect(err).NotTo(HaveOccurred())
 	i.calls = listener.Addr().String()
 	Expect(listener.Close()).To(Succeed())
-	launch(append(deployed(ctx), "--kubeconfig="+credentials(ctx), "--metrics-bind-address=0", "--health-probe-bind-address=0",
+	launch(append(deployed(ctx), "--kubeconfig="+credentials(ctx), "--metrics-bind-address=0",
+		"--health-probe-bind-address=0",
 		"--poll-hosts=127.0.0.1", "--webhook-bind-address="+i.calls)...)
 }
 
 // call sends a signed call, and returns the status of the response; 0 if the operator does not listen yet.
 func (i *informed) call(ctx context.Context) func() int {
 	return func() int {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.calls+"/webhook/"+i.namespace+"/shop", bytes.NewBufferString("{}"))
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+i.calls+"/webhook/"+i.namespace+"/shop",
+			bytes.NewBufferString("{}"))
 		Expect(err).NotTo(HaveOccurred())
 		request.Header.Set("X-Hub-Signature-256", eventsource.Sign([]byte("s3cret"), []byte("{}")))
 		response, err := http.DefaultClient.Do(request)
@@ -128,7 +147,8 @@ func (i *informed) rendered(ctx context.Context) func() (string, error) {
 	}
 }
 
-var _ = DescribeTable("a component follows its inputs with the roles that fairlead rbac prints, and each right on inputs is necessary,", func(ctx SpecContext, scope string) {
+var _ = DescribeTable("a component follows its inputs with the roles that fairlead rbac prints, and each right on "+
+	"inputs is necessary,", func(ctx SpecContext, scope string) {
 	install(ctx, chart, "--set", "observe="+scope)
 	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
 	i := newInformed(ctx, "informed-"+scope)
@@ -157,14 +177,17 @@ var _ = DescribeTable("a component follows its inputs with the roles that fairle
 
 	By("reading the inputs, but watching not all of them, and refusing calls")
 	grant([2]string{"tiers", "watch"}, [2]string{"secrets", "get"})
-	Eventually(details(ctx, i.namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), ContainSubstring("looked-up tiers.inputs.example.com")))
+	Eventually(details(ctx, i.namespace, "shop")).Should(And(HavePrefix("Ready Ready: "),
+		ContainSubstring("looked-up tiers.inputs.example.com")))
 	Expect(i.rendered(ctx)()).To(Equal("one one one 1"))
 	Eventually(i.call(ctx)).Should(Equal(http.StatusUnauthorized))
 
 	By("following the inputs with all rights")
 	grant()
-	Eventually(details(ctx, i.namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("watched"))))
-	change(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: i.team, Name: "logging"}}, `{"data":{"level":"two"}}`)
+	Eventually(details(ctx, i.namespace, "shop")).Should(And(HavePrefix("Ready Ready: "),
+		Not(ContainSubstring("watched"))))
+	change(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: i.team, Name: "logging"}},
+		`{"data":{"level":"two"}}`)
 	Eventually(i.rendered(ctx)).Should(Equal("two one one 1"))
 	change(ctx, i.tier, `{"size":"two"}`)
 	Eventually(i.rendered(ctx)).Should(Equal("two two one 1"))
@@ -178,7 +201,8 @@ var _ = DescribeTable("a component follows its inputs with the roles that fairle
 		By("reading no " + resource)
 		grant([2]string{resource, "get"})
 		change(ctx, i.tier, `{"size":"without `+resource+`"}`)
-		Eventually(status(ctx, i.namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot get resource "`+resource+`"`)))
+		Eventually(status(ctx, i.namespace, "shop")).Should(And(HavePrefix("Stalled "),
+			ContainSubstring(`cannot get resource "`+resource+`"`)))
 		grant()
 		Eventually(i.rendered(ctx)).Should(Equal("two without " + resource + " two 2"))
 	}

@@ -28,7 +28,8 @@ const account = "fairlead"
 func newTenant(ctx context.Context, name string) string {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
-	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: account}})).To(Succeed())
+	Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: account}})).
+		To(Succeed())
 	return name
 }
 
@@ -159,7 +160,8 @@ func without(role *unstructured.Unstructured, resource, verb string) bool {
 func applyAll(ctx context.Context, objects []*unstructured.Unstructured) {
 	GinkgoHelper()
 	for _, object := range objects {
-		Expect(admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.ForceOwnership, client.FieldOwner("test"))).To(Succeed())
+		Expect(admin.Apply(ctx, client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.ForceOwnership,
+			client.FieldOwner("test"))).To(Succeed())
 	}
 }
 
@@ -170,7 +172,8 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 	}, NodeTimeout(time.Minute))
 	AfterAll(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
 
-	It("the condition of a component without rights names the missing right, and the component continues when the right is granted", func(ctx SpecContext) {
+	It("the condition of a component without rights names the missing right, and the component continues when the "+
+		"right is granted", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "outside")
 		c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMap()})
 		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled DependentFailed: "),
@@ -185,18 +188,25 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		Eventually(gone(ctx, c)).Should(Succeed())
 	}, SpecTimeout(2*time.Minute))
 
-	It("the operator cannot impersonate a service account that the values of the chart do not name", func(ctx SpecContext) {
+	It("the operator cannot impersonate a service account that the values of the "+
+		"chart do not name", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "unnamed")
 		createShop(ctx, namespace, v1alpha1.ComponentSpec{
 			Source: oneConfigMap(), ServiceAccountSpec: metav1alpha1.ServiceAccountSpec{ServiceAccount: "default"},
 		})
-		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "), ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
+		Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Stalled "),
+			ContainSubstring(`cannot impersonate resource "serviceaccounts"`)))
 	}, SpecTimeout(time.Minute))
 
-	It("a chart with many kinds is applied, upgraded and deleted with the roles that fairlead rbac prints, and each of their rules is necessary", func(ctx SpecContext) {
+	It("a chart with many kinds is applied, upgraded and deleted with the roles that fairlead rbac prints, and each of "+
+		"their rules is necessary", func(ctx SpecContext) {
 		namespace := newTenant(ctx, "rich")
-		Expect(client.IgnoreAlreadyExists(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}))).To(Succeed())
-		Expect(admin.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "given"}, Data: map[string]string{"text": "given"}})).To(Succeed())
+		Expect(client.IgnoreAlreadyExists(admin.Create(ctx,
+			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}))).To(Succeed())
+		Expect(admin.Create(ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "given"},
+			Data:       map[string]string{"text": "given"},
+		})).To(Succeed())
 		printed := fairlead(ctx, "rbac", "shop", "--dir", richFolder(), "--namespace", namespace, "--bind")
 		roles, err := manifests.Decode("roles.yaml", []byte(printed))
 		Expect(err).NotTo(HaveOccurred())
@@ -219,14 +229,16 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 			return admin.Update(ctx, c)
 		}).Should(Succeed())
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
-		Eventually(gone(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).Should(Succeed())
+		Eventually(gone(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).
+			Should(Succeed())
 
 		By("deleting")
 		Expect(admin.Delete(ctx, c)).To(Succeed())
 		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 
 		for _, rule := range []string{
-			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate", "roles escalate", "clusterroles bind", "oxen patch",
+			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate",
+			"roles escalate", "clusterroles bind", "oxen patch",
 		} {
 			By("removing the right " + rule)
 			resource, verb, _ := strings.Cut(rule, " ")
@@ -235,7 +247,8 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 	}, SpecTimeout(5*time.Minute))
 })
 
-var _ = DescribeTable("an operator with a limited watch scope serves components with the rights of the chart,", func(ctx SpecContext, namespace, values string) {
+var _ = DescribeTable("an operator with a limited watch scope serves components with the rights "+
+	"of the chart,", func(ctx SpecContext, namespace, values string) {
 	newTenant(ctx, namespace)
 	install(ctx, chart, "--set", values)
 	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
@@ -246,7 +259,8 @@ var _ = DescribeTable("an operator with a limited watch scope serves components 
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account}},
 	})).To(Succeed())
 	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
-	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
+	Eventually(status(ctx, namespace, "shop")).Should(And(HavePrefix("Ready Ready: "),
+		Not(ContainSubstring("cannot be watched"))))
 	Expect(recordsIn(ctx, namespace)).To(Equal(1))
 	Expect(admin.Delete(ctx, c)).To(Succeed())
 	Eventually(gone(ctx, c)).Should(Succeed())
@@ -257,26 +271,34 @@ var _ = DescribeTable("an operator with a limited watch scope serves components 
 	Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 	Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
-	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).Should(Succeed())
+	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).
+		Should(Succeed())
 },
-	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}", SpecTimeout(2*time.Minute)),
-	Entry("if the operator watches as the service accounts of components", "identified", "observe=identity", SpecTimeout(2*time.Minute)),
-	Entry("if the operator watches as the service accounts of components in some namespaces, and has rights on Secrets only in these namespaces", "confined", "observe=identity,components.namespaces={confined}", SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}",
+		SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components", "identified", "observe=identity",
+		SpecTimeout(2*time.Minute)),
+	Entry("if the operator watches as the service accounts of components in some namespaces, and has rights on Secrets "+
+		"only in these namespaces", "confined", "observe=identity,components.namespaces={confined}",
+		SpecTimeout(2*time.Minute)),
 )
 
-var _ = It("an operator watches as a service account with the roles that fairlead rbac prints for this watch scope", func(ctx SpecContext) {
+var _ = It("an operator watches as a service account with the roles that fairlead rbac prints for "+
+	"this watch scope", func(ctx SpecContext) {
 	namespace := newTenant(ctx, "rich-identified")
 	elsewhere := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "rich-elsewhere"}}
 	Expect(client.IgnoreAlreadyExists(admin.Create(ctx, elsewhere))).To(Succeed())
 	install(ctx, chart, "--set", "observe=identity")
 	DeferCleanup(func(ctx SpecContext) { helm(ctx, "uninstall", release, "--wait") }, NodeTimeout(time.Minute))
 	start(ctx, credentials(ctx))
-	printed := fairlead(ctx, "rbac", "shop", "--dir", richFolder(), "--namespace", namespace, "--observe", "identity", "--bind")
+	printed := fairlead(ctx, "rbac", "shop", "--dir", richFolder(), "--namespace", namespace, "--observe",
+		"identity", "--bind")
 	roles, err := manifests.Decode("roles.yaml", []byte(printed))
 	Expect(err).NotTo(HaveOccurred())
 	applyAll(ctx, roles)
 	fairlead(ctx, "apply", "shop", richFolder(), "--namespace", namespace)
-	Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(And(HavePrefix("Ready Ready: "), Not(ContainSubstring("cannot be watched"))))
+	Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(And(HavePrefix("Ready Ready: "),
+		Not(ContainSubstring("cannot be watched"))))
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 	Expect(admin.Delete(ctx, c)).To(Succeed())
 	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
@@ -298,7 +320,9 @@ func recordsIn(ctx context.Context, namespace string) int {
 }
 
 // expectStalledWithout expects that the component cannot be applied or deleted without a rule, and then adds the rule.
-func expectStalledWithout(ctx context.Context, namespace string, roles []*unstructured.Unstructured, resource, verb string) {
+func expectStalledWithout(ctx context.Context, namespace string, roles []*unstructured.Unstructured,
+	resource, verb string,
+) {
 	GinkgoHelper()
 	lacking, found := []*unstructured.Unstructured{}, false
 	for _, role := range roles {
@@ -310,9 +334,11 @@ func expectStalledWithout(ctx context.Context, namespace string, roles []*unstru
 	}
 	Expect(found).To(BeTrue(), resource+" "+verb)
 	applyAll(ctx, lacking)
-	c := createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
+	c := createShop(ctx, namespace,
+		v1alpha1.ComponentSpec{Source: v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: rich}}})
 	complaint := And(HavePrefix("Stalled "), Or(
-		ContainSubstring("cannot "+verb+` resource "`+resource+`"`), ContainSubstring("is attempting to grant RBAC permissions not currently held")))
+		ContainSubstring("cannot "+verb+` resource "`+resource+`"`),
+		ContainSubstring("is attempting to grant RBAC permissions not currently held")))
 	if verb == "delete" {
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())

@@ -68,7 +68,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	admin, err = client.New(cluster.Config(), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system, Labels: restricted}})).To(Succeed())
+	Expect(admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: system, Labels: restricted}})).
+		To(Succeed())
 }, NodeTimeout(10*time.Minute))
 
 // restricted are labels of a namespace that refuses pods below the strictest Pod Security Standard.
@@ -148,7 +149,8 @@ func authority() []byte {
 // with the spec.
 func start(ctx context.Context, kubeconfig string) {
 	GinkgoHelper()
-	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address=0")...)
+	launch(append(deployed(ctx), "--kubeconfig="+kubeconfig, "--metrics-bind-address=0",
+		"--health-probe-bind-address=0")...)
 }
 
 // deployed returns the flags that the chart sets for the operator.

@@ -24,7 +24,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 	ready := func(ctx context.Context, namespace, operator string) *gadget.Gadget {
 		GinkgoHelper()
 		keepOwnKubeconfig(ctx, namespace)
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), inCluster("near"), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
+			inCluster("near"), servedBy(operator))
 		expectReady(ctx, g)
 		Expect(records(ctx, namespace)).To(HaveLen(1))
 		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers()).To(HaveLen(1))
@@ -46,19 +47,22 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 	expectLetGo := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(BeEmpty())
-		Eventually(ctx, func() []string { return mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers() }).Should(BeEmpty())
+		Eventually(ctx, func() []string { return mustGet(ctx, "v1", "Secret", namespace, "near").GetFinalizers() }).
+			Should(BeEmpty())
 		Expect(mustGet(ctx, "v1", "Secret", namespace, "near").GetLabels()).To(BeEmpty())
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("if a component is deleted after its finalizer was removed, its dependents stay, and the operator removes its finalizers from the component's Secrets", func(ctx SpecContext) {
+	It("if a component is deleted after its finalizer was removed, its dependents stay, and the operator removes its "+
+		"finalizers from the component's Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
 		expectLetGo(ctx, namespace)
 	})
 
-	It("if a component without its finalizer is deleted while no operator runs, the next operator removes the finalizers from the component's Secrets, and changes no Secrets of other components", func(ctx SpecContext) {
+	It("if a component without its finalizer is deleted while no operator runs, the next operator removes the finalizers "+
+		"from the component's Secrets, and changes no Secrets of other components", func(ctx SpecContext) {
 		namespace, other, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -73,7 +77,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Expect(append(records(ctx, other), ownKubeconfig(ctx, other))).To(Equal(before))
 	})
 
-	It("a new component with the name of a component that was deleted without its finalizer inherits no finalizers on Secrets", func(ctx SpecContext) {
+	It("a new component with the name of a component that was deleted without its finalizer inherits no "+
+		"finalizers on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		giveUp(ctx, ready(ctx, namespace, operator))
@@ -82,7 +87,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	DescribeTable("a component that is created again, and finds all its dependents unchanged, gets its finalizer, so that its deletion deletes them",
+	DescribeTable("a component that is created again, and finds all its dependents unchanged, gets its finalizer, so "+
+		"that its deletion deletes them",
 		func(ctx SpecContext, more ...func(*gadget.Gadget)) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
@@ -104,7 +110,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Entry("through a kubeconfig", inCluster("near")),
 	)
 
-	It("if a component is deleted and created again before the operator notices the deletion, no finalizer of the deleted component stays on Secrets", func(ctx SpecContext) {
+	It("if a component is deleted and created again before the operator notices the deletion, no finalizer of the "+
+		"deleted component stays on Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		asks := &intruder{method: http.MethodGet, path: "/" + namespace + "/gadgets/app"}
 		runOperator(operator, operatorOptions{transport: asks.wrap})
@@ -114,7 +121,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 			defer GinkgoRecover()
 			Eventually(ctx, func() error {
 				return k8s.Create(ctx, &gadget.Gadget{
-					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", Labels: served}, Spec: gadget.GadgetSpec{Manifests: configMap("settings", "a")},
+					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app", Labels: served},
+					Spec:       gadget.GadgetSpec{Manifests: configMap("settings", "a")},
 				})
 			}).Should(Succeed())
 		})
@@ -128,7 +136,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		expectLetGo(ctx, namespace)
 	})
 
-	It("a Secret with a record that was restored from a backup of another cluster loses its finalizer when the Secret is deleted", func(ctx SpecContext) {
+	It("a Secret with a record that was restored from a backup of another cluster loses its finalizer when the "+
+		"Secret is deleted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		ready(ctx, namespace, operator)
@@ -143,10 +152,12 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		}}
 		Expect(k8s.Create(ctx, brought)).To(Succeed())
 		remove(ctx, brought)
-		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts.Name)))
+		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).
+			Should(ConsistOf(HaveField("Name", counts.Name)))
 	})
 
-	It("if the label selector of the operator no longer selects an existing component, the Secrets with the component's records keep their finalizers", func(ctx SpecContext) {
+	It("if the label selector of the operator no longer selects an existing component, the Secrets with the component's "+
+		"records keep their finalizers", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := ready(ctx, namespace, operator)
@@ -165,7 +176,8 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 var _ = Describe("Deletions through a kubeconfig that are interrupted at the end:", func() {
 	for resource, writes := range map[string][]int64{"configmaps": {1}, "gadgets": {1, 2, 3}, "secrets": {1}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig is gone continues if the operator crashed after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig is gone continues if the operator crashed after %d "+
+				"writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				keepOwnKubeconfig(ctx, namespace)
 				stop := runOperator(operator, operatorOptions{})
@@ -195,7 +207,10 @@ func keepOwnKubeconfig(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	kubeconfig, err := os.ReadFile(cluster.Kubeconfig())
 	Expect(err).NotTo(HaveOccurred())
-	near := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "near"}, Data: map[string][]byte{"value": kubeconfig}}
+	near := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "near"},
+		Data:       map[string][]byte{"value": kubeconfig},
+	}
 	Expect(k8s.Create(ctx, near)).To(Succeed())
 }
 

@@ -13,7 +13,8 @@ import (
 )
 
 var _ = Describe("Objects of Helm releases:", func() {
-	It("an object that an uninstalled release kept is named as that, is taken over if the component lists it, and is deleted with the component", func(ctx SpecContext) {
+	It("an object that an uninstalled release kept is named as that, is taken over if the component lists it, and is "+
+		"deleted with the component", func(ctx SpecContext) {
 		namespace, chart := newNamespace(ctx), GinkgoT().TempDir()
 		for name, text := range map[string]string{
 			"Chart.yaml": "{apiVersion: v2, name: keeping, version: 1.0.0}",
@@ -35,9 +36,11 @@ var _ = Describe("Objects of Helm releases:", func() {
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True OwnershipConflict"),
-			ContainSubstring("it belongs to the Helm release "+namespace+"/demo (which keeps it when it is uninstalled, so the release may be gone)"),
+			ContainSubstring("it belongs to the Helm release "+namespace+
+				"/demo (which keeps it when it is uninstalled, so the release may be gone)"),
 			ContainSubstring("add {kind: ConfigMap, namespace: "+namespace+", name: settings} to spec.adopt")))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(orphan.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+			To(Equal(orphan.GetResourceVersion()))
 
 		change(ctx, g, adopting(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "settings"}))
 		expectReady(ctx, g)

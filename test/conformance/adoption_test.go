@@ -74,7 +74,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 	}
 	isMark := func(key string) bool {
 		return strings.Contains(key, "helm.sh/") || strings.Contains(key, "argoproj.io/") ||
-			strings.Contains(key, "kapp.k14s.io/") || strings.Contains(key, "fluxcd.io/") || key == "app.kubernetes.io/managed-by"
+			strings.Contains(key, "kapp.k14s.io/") || strings.Contains(key, "fluxcd.io/") ||
+			key == "app.kubernetes.io/managed-by"
 	}
 	isMarked := func(o *unstructured.Unstructured) bool {
 		for key := range o.GetLabels() {
@@ -102,14 +103,17 @@ var _ = Describe("Objects that another tool claims:", func() {
 	}
 
 	for tool, metadata := range marks {
-		It("an object of "+tool+" is not adopted; if the component lists it, it is adopted, and loses its mark in the same write", func(ctx SpecContext) {
+		It("an object of "+tool+
+			" is not adopted; if the component lists it, it is adopted, and loses its mark in "+
+			"the same write", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			before := existing(ctx, namespace, metadata(namespace))
 			g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 				HavePrefix("True OwnershipConflict"), ContainSubstring("it belongs to "+tool),
 				ContainSubstring("{kind: ConfigMap, namespace: "+namespace+", name: settings} to spec.adopt")))
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(before.GetResourceVersion()))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+				To(Equal(before.GetResourceVersion()))
 
 			versions := versionsOf(ctx, namespace, "settings")
 			change(ctx, g, adopting(settingsRule))
@@ -149,7 +153,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 			"labels: {app.kubernetes.io/managed-by: Helm, app.kubernetes.io/instance: web, argocd.argoproj.io/instance: web}"),
 		Entry("it is a copy of an object of Argo CD",
 			`annotations: {argocd.argoproj.io/tracking-id: "cart:/ConfigMap:elsewhere/settings"}`),
-		Entry("it is a copy of an object of kapp", `annotations: {kapp.k14s.io/identity: "v1;elsewhere//ConfigMap/settings;v1"}`),
+		Entry("it is a copy of an object of kapp",
+			`annotations: {kapp.k14s.io/identity: "v1;elsewhere//ConfigMap/settings;v1"}`),
 	)
 
 	It("a kept object is named as an object of a release that may be gone", func(ctx SpecContext) {
@@ -161,13 +166,15 @@ var _ = Describe("Objects that another tool claims:", func() {
 			ContainSubstring("the Helm release shop/web (which keeps it when it is uninstalled, so the release may be gone)"))
 	})
 
-	It("a component with an empty list takes over nothing, and one without a list takes over what no tool claims", func(ctx SpecContext) {
+	It("a component with an empty list takes over nothing, and one without a list takes over what "+
+		"no tool claims", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		before := existing(ctx, namespace, "labels: {}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), adopting())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True OwnershipConflict"), ContainSubstring("spec.adopt does not name it (managed by: field manager ")))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(before.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+			To(Equal(before.GetResourceVersion()))
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Adopt = nil })
 		expectReady(ctx, g)
 		Expect(adoptedOf(ctx, g)).To(ConsistOf(HavePrefix("ConfigMap " + namespace + "/settings from field manager ")))
@@ -197,7 +204,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "one"))
 	})
 
-	It("a dependent that lost its owner label is repaired, although it has the mark of another tool and the list is empty", func(ctx SpecContext) {
+	It("a dependent that lost its owner label is repaired, although it has the mark of another tool and the "+
+		"list is empty", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), adopting())
 		expectReady(ctx, g)
@@ -221,7 +229,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("it belongs to the Helm release shop/web"))
 	})
 
-	It("a copy of a dependent that somebody made at a rendered place is an object of somebody else, and is named as a copy", func(ctx SpecContext) {
+	It("a copy of a dependent that somebody made at a rendered place is an object of somebody else, and is "+
+		"named as a copy", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("first", "ours"), adopting())
 		expectReady(ctx, g)
@@ -240,7 +249,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(
 			"it exists already, and is a copy of ConfigMap "+namespace+"/first that another client made with the marks of the "+
 				"component, and spec.adopt does not name it (managed by: field manager kubectl-create)")))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(copied.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+			To(Equal(copied.GetResourceVersion()))
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Adopt = []metav1alpha1.AdoptRule{settingsRule} })
 		expectReady(ctx, g)
 		adopted := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
@@ -268,7 +278,8 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(copied.GetUID()))
 	})
 
-	It("an object without the annotation that names it, which an earlier version wrote, gets it with the next write, and counts as a dependent when it is restored", func(ctx SpecContext) {
+	It("an object without the annotation that names it, which an earlier version wrote, gets it with the next write, and "+
+		"counts as a dependent when it is restored", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator), adopting())
@@ -309,35 +320,44 @@ var _ = Describe("Objects that another tool claims:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(backup.GetUID()))
 	})
 
-	It("the objects of a component that was restored in another cluster are taken over if the component lists the previous cluster", func(ctx SpecContext) {
+	It("the objects of a component that was restored in another cluster are taken over if the component lists the "+
+		"previous cluster", func(ctx SpecContext) {
 		const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 		namespace := newNamespace(ctx)
 		owner := manifests.Owner{
-			Cluster: former, Reconciler: operatorName, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace, Name: "app",
+			Cluster: former, Reconciler: operatorName, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace,
+			Name: "app",
 		}
 		restored := existing(ctx, namespace, fmt.Sprintf("labels: {%s: %s}, annotations: {%s: %s}",
 			ownerLabel, owner.ID(), operatorName+"/owner-id", owner))
 		stranger := owner
 		stranger.Name = "other"
-		create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: stranger, namespace: %s, labels: {%s: %s}, annotations: {%s: %s}}",
-			namespace, ownerLabel, stranger.ID(), operatorName+"/owner-id", stranger))
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("stranger", "ours")), adopting(settingsRule))
+		create(ctx,
+			fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\n"+
+				"metadata: {name: stranger, namespace: %s, labels: {%s: %s}, annotations: {%s: %s}}",
+				namespace, ownerLabel, stranger.ID(), operatorName+"/owner-id", stranger))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("stranger", "ours")),
+			adopting(settingsRule))
 		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ConsistOf(
 			HaveField("Message", ContainSubstring(`add {cluster: "`+former+`"} to spec.adopt; `)),
 			HaveField("Message", ContainSubstring("it is owned by Gadget.gadgets.example.com "+namespace+"/other")),
 		))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(restored.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+			To(Equal(restored.GetResourceVersion()))
 
 		change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: former}))
 		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
 			Should(HaveKeyWithValue("value", "ours"))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/stranger")))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "stranger").GetLabels()).To(HaveKeyWithValue(ownerLabel, stranger.ID()))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+			ContainSubstring(namespace+"/stranger")))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "stranger").GetLabels()).To(HaveKeyWithValue(ownerLabel,
+			stranger.ID()))
 		changeManifests(ctx, g, configMap("settings", "ours"))
 		expectReady(ctx, g)
 	})
 
-	It("an object that replaced a listed one is not adopted; the message says which one the list permits", func(ctx SpecContext) {
+	It("an object that replaced a listed one is not adopted; the message says which one the "+
+		"list permits", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		listed := existing(ctx, namespace, "labels: {team: a}")
 		confirmed := settingsRule
@@ -345,9 +365,11 @@ var _ = Describe("Objects that another tool claims:", func() {
 		remove(ctx, listed)
 		replaced := existing(ctx, namespace, "labels: {team: b}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), adopting(confirmed))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(fmt.Sprintf(
-			"spec.adopt permits the object with the UID %s, and it has the UID %s", listed.GetUID(), replaced.GetUID()))))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).To(Equal(replaced.GetResourceVersion()))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+			ContainSubstring(fmt.Sprintf(
+				"spec.adopt permits the object with the UID %s, and it has the UID %s", listed.GetUID(), replaced.GetUID()))))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
+			To(Equal(replaced.GetResourceVersion()))
 
 		confirmed.UID = replaced.GetUID()
 		change(ctx, g, adopting(confirmed))

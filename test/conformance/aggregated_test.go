@@ -39,7 +39,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		server = aggregate.Start(newGroup())
 		DeferCleanup(server.Close)
 		g = newGadget(ctx, namespace, "app", together(
-			server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "a")), retrySoon)
+			server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "a")),
+			retrySoon)
 		// A failed spec must not leave an API that does not respond, because discovery would fail in all other specs.
 		DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, newAPIService(server.APIService())) })
 		expectReady(ctx, g)
@@ -52,7 +53,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 	}
 
 	It("instances of an aggregated API in the component are applied last and deleted first", func(ctx SpecContext) {
-		created := succeeded(inNamespace(requestsSince(ctx, 0, operatorName), namespace).Resource("configmaps", "things").Writes())
+		created := succeeded(inNamespace(requestsSince(ctx, 0, operatorName), namespace).Resource("configmaps",
+			"things").Writes())
 		Expect(verbs(created)).To(Equal([]string{"patch configmaps 201", "patch things 201"}))
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -62,7 +64,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		Expect(verbs(deleted)[:2]).To(Equal([]string{"delete things 200", "delete apiservices 200"}))
 	})
 
-	It("the APIService of an aggregated API is not deleted with its component while foreign instances exist in any namespace", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted with its component while foreign instances exist in "+
+		"any namespace", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
@@ -72,7 +75,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a preview sends no dry run to an aggregated API, because the API might execute it as a write", func(ctx SpecContext) {
+	It("a preview sends no dry run to an aggregated API, because the API might execute "+
+		"it as a write", func(ctx SpecContext) {
 		forecast, err := foresee(ctx, current(ctx, g), together(server.Service(), server.Registration(namespace),
 			server.Thing(namespace, "own"), server.Thing(namespace, "new"), configMap("settings", "b")))
 		Expect(err).NotTo(HaveOccurred())
@@ -88,7 +92,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 
 	It("an object of an aggregated API that can only be read is refused before the first write", func(ctx SpecContext) {
 		reading := strings.Replace(server.Thing(namespace, "bad"), "kind: Thing", "kind: Reading", 1)
-		changeManifests(ctx, g, together(server.Service(), server.Registration(namespace), server.Thing(namespace, "own"), configMap("settings", "b"), reading))
+		changeManifests(ctx, g, together(server.Service(), server.Registration(namespace), server.Thing(namespace, "own"),
+			configMap("settings", "b"), reading))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bad ("),
 			ContainSubstring("does not support patch, but only get, list")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "a"))
@@ -96,9 +101,11 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an update under the policy replace sends no dry run to an aggregated API that keeps no managed fields", func(ctx SpecContext) {
+	It("an update under the policy replace sends no dry run to an aggregated API that keeps no "+
+		"managed fields", func(ctx SpecContext) {
 		thing := func(label string) string {
-			return strings.Replace(server.Thing(namespace, "own"), "name: own", "name: own, labels: {label: "+label+"}, annotations: {"+updatePolicy("replace")+"}", 1)
+			return strings.Replace(server.Thing(namespace, "own"), "name: own",
+				"name: own, labels: {label: "+label+"}, annotations: {"+updatePolicy("replace")+"}", 1)
 		}
 		with := func(label string) string {
 			return together(server.Service(), server.Registration(namespace), thing(label), configMap("settings", "a"))
@@ -115,7 +122,8 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 	It("the APIService of an aggregated API is not pruned while foreign instances exist", func(ctx SpecContext) {
 		foreign := create(ctx, server.Thing(elsewhere, "theirs"))
 		changeManifests(ctx, g, together(server.Service(), configMap("settings", "a")))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
+			ContainSubstring(elsewhere+"/theirs")))
 		untouched(ctx)
 		remove(ctx, foreign[0])
 		expectReady(ctx, g)
@@ -123,17 +131,20 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("the APIService of an aggregated API is not deleted while the API does not respond, and is deleted when the API responds again", func(ctx SpecContext) {
+	It("the APIService of an aggregated API is not deleted while the API does not respond, and is deleted when the API "+
+		"responds again", func(ctx SpecContext) {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True ForeignInstances"), ContainSubstring("does not answer"), ContainSubstring("make it available; if you delete it, nothing protects what its API server stored")))
+			HavePrefix("True ForeignInstances"), ContainSubstring("does not answer"),
+			ContainSubstring("make it available; if you delete it, nothing protects what its API server stored")))
 		untouched(ctx)
 		server.Down(false)
 		expectGone(ctx, g)
 	})
 
-	It("the deletion of a component continues when the APIService of an API that does not respond is deleted by hand", func(ctx SpecContext) {
+	It("the deletion of a component continues when the APIService of an API that does not respond is "+
+		"deleted by hand", func(ctx SpecContext) {
 		server.Down(true)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("does not answer"))
@@ -149,7 +160,8 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 	// changes the APIService, because the API server then checks the API immediately.
 	answers := func(ctx context.Context) func() (bool, error) {
 		return func() (bool, error) {
-			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))
+			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`,
+				time.Now().UnixNano()))
 			about, err := discovery.NewDiscoveryClientForConfig(cluster.Config())
 			if err != nil {
 				return false, err
@@ -175,10 +187,12 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 			DeferCleanup(func(ctx SpecContext) { _ = k8s.Delete(ctx, o) })
 		}
 		Eventually(ctx, answers(ctx)).Should(BeTrue())
-		gated = "\n---\n{{ if .Capabilities.APIVersions.Has `" + server.GroupVersion() + "/Thing` }}\n" + configMap("gated", "a") + "\n{{ end }}\n"
+		gated = "\n---\n{{ if .Capabilities.APIVersions.Has `" + server.GroupVersion() + "/Thing` }}\n" + configMap("gated",
+			"a") + "\n{{ end }}\n"
 	})
 
-	It("if an aggregated API does not respond while an operator starts, dependents that are rendered only with this API stay, and everything is applied when the API responds again", func(ctx SpecContext) {
+	It("if an aggregated API does not respond while an operator starts, dependents that are rendered only with this API "+
+		"stay, and everything is applied when the API responds again", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)
@@ -188,7 +202,8 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 		Eventually(ctx, answers(ctx)).Should(BeFalse())
 
 		runOperator(operator, operatorOptions{generate: &chart{}})
-		withheld := And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion()), ContainSubstring("APIService "+server.APIService()))
+		withheld := And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion()),
+			ContainSubstring("APIService "+server.APIService()))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, withheld)
 		changeManifests(ctx, g, configMap("always", "b")+gated)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, withheld)
@@ -201,7 +216,8 @@ var _ = Describe("Manifests that are rendered only while an aggregated API is se
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/always"}))
 	})
 
-	It("dependents that are rendered only while an aggregated API is served are pruned when its APIService is deleted", func(ctx SpecContext) {
+	It("dependents that are rendered only while an aggregated API is served are pruned when its "+
+		"APIService is deleted", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", configMap("always", "a")+gated, servedBy(operator))
 		expectReady(ctx, g)

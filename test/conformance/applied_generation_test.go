@@ -9,7 +9,8 @@ import (
 )
 
 var _ = Describe("The applied generation:", func() {
-	It("the applied generation follows the generation only when all dependents are applied, and survives a restart", func(ctx SpecContext) {
+	It("the applied generation follows the generation only when all dependents are applied, and "+
+		"survives a restart", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		invalid := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: -1}]}"

@@ -24,12 +24,14 @@ var _ = Describe("Applying a component:", func() {
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("20/20"))
 		w := writes(ctx, operatorName, namespace)
 		Expect(w.Resource("configmaps")).To(HaveLen(20))
-		Expect(w.Resource("gadgets")).To(HaveLen(3), "want three writes to the component: of the finalizer, of the inventory before the first create, and of the status")
+		Expect(w.Resource("gadgets")).To(HaveLen(3),
+			"want three writes to the component: of the finalizer, of the inventory before the first create, and of the status")
 	})
 })
 
 var _ = Describe("Engines without a controller:", func() {
-	It("engine.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a tree, and deletes it", func(ctx SpecContext) {
+	It("engine.Engine, which needs no controller, plans a set of manifests without a write, applies it, shows it as a "+
+		"tree, and deletes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const name = "engine.test.fairlead.io"
 		lifetime, stop := context.WithCancel(context.Background())

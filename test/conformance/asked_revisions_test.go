@@ -48,7 +48,8 @@ var _ = Describe("A pass that ends because a rendering asked for another value:"
 		return names
 	}
 
-	It("a new revision whose values change at once is one revision: one write for each object, one write of the status", func(ctx SpecContext) {
+	It("a new revision whose values change at once is one revision: one write for each object, one write "+
+		"of the status", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", chain("a", 3), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)

@@ -48,7 +48,10 @@ var _ = Describe("The author's update of a component:", func() {
 		Expect(stored.Finalizers).To(ConsistOf("example.com/account", operator+"/finalizer"))
 		Expect(stored.Status.ObservedGeneration).To(Equal(int64(2)))
 		Expect(stored.Status.Revision).To(Equal(int64(1)), "the pass with the former spec must render nothing")
-		Expect(seen.read()[:2]).To(Equal([]string{"generation 1: 0 bytes", fmt.Sprintf("generation 2: %d bytes", len(stored.Spec.Manifests))}))
+		Expect(seen.read()[:2]).To(Equal([]string{
+			"generation 1: 0 bytes",
+			fmt.Sprintf("generation 2: %d bytes", len(stored.Spec.Manifests)),
+		}))
 
 		By("keeping the reconciler's finalizer although the hook removes all of them")
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":["`+operator+`/finalizer"]}}`)
@@ -78,13 +81,15 @@ var _ = Describe("The author's update of a component:", func() {
 		hooks.Store(0)
 		for _, values := range [][2]string{{"a", "b"}, {"b", "c"}} {
 			Expect(reconciler.Update(ctx, g, func(g *gadget.Gadget) error {
-				Expect(g.Spec.Manifests).To(Equal(configMap("settings", values[0])), "an older component than the last update wrote")
+				Expect(g.Spec.Manifests).To(Equal(configMap("settings", values[0])),
+					"an older component than the last update wrote")
 				g.Spec.Manifests = configMap("settings", values[1])
 				return nil
 			})).To(Succeed())
 			expectReady(ctx, g)
 			settle(ctx, operator)
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", values[1]))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).
+				To(HaveKeyWithValue("value", values[1]))
 		}
 		mark := markAudit(ctx)
 		reconciler.Trigger(client.ObjectKeyFromObject(g))
@@ -100,7 +105,8 @@ var _ = Describe("The author's update of a component:", func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(3)))
 	})
 
-	It("an update from other code is repeated after conflicts, keeps unknown fields, and wakes one pass", func(ctx SpecContext) {
+	It("an update from other code is repeated after conflicts, keeps unknown fields, and "+
+		"wakes one pass", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		var reconciler *component.Reconciler[*gadget.Gadget]
 		var hooks atomic.Int64

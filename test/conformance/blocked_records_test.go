@@ -31,7 +31,8 @@ metadata: {name: %[1]s}
 spec:
   policyName: %[1]s
   validationActions: [Deny]
-  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}`, namespace, group, resources, operations)
+  matchResources: {namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: %[1]s}}}`, namespace, group,
+		resources, operations)
 }
 
 var _ = Describe("Dependents that refuse the records of their component:", func() {
@@ -53,12 +54,14 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 				return field(mustGet(ctx, "v1", "ResourceQuota", namespace, quota.GetName()), "status", "hard")
 			}).Should(HaveKey("count/secrets"))
 		}
-		Eventually(ctx, func() error { return createSecret(ctx, namespace, "tried", "a", client.DryRunAll) }).Should(HaveOccurred())
+		Eventually(ctx, func() error { return createSecret(ctx, namespace, "tried", "a", client.DryRunAll) }).
+			Should(HaveOccurred())
 	}
 	refusesStatus := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		Eventually(ctx, func() error {
-			return k8s.Status().Patch(ctx, current(ctx, g), client.RawPatch(types.MergePatchType, []byte("{}")), client.DryRunAll)
+			return k8s.Status().Patch(ctx, current(ctx, g), client.RawPatch(types.MergePatchType, []byte("{}")),
+				client.DryRunAll)
 		}).Should(HaveOccurred())
 	}
 	// installed returns a component whose set, with a ConfigMap, has been applied, and the name of its operator.
@@ -109,7 +112,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		},
 		{"a policy", "ValidatingAdmissionPolicy '", secrets, binding},
 	} {
-		It(row.what+" that refuses the Secrets of the inventory is named with the way out, which works", func(ctx SpecContext) {
+		It(row.what+
+			" that refuses the Secrets of the inventory is named with the way out, which works", func(ctx SpecContext) {
 			g, operator := refused(ctx, row.set)
 			namespace := g.Namespace
 			changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
@@ -117,7 +121,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 				HavePrefix("True Forbidden: write the inventory, which is too large for the status, to Secrets: "+row.refuser),
 				ContainSubstring("leave it out in a revision that adds no object"), Not(ContainSubstring("inventory-"))))
 			settle(ctx, operator)
-			Expect(len(events(ctx, namespace, metav1alpha1.ReasonForbidden)())).To(BeNumerically("<=", 2), "each pass created an event")
+			Expect(len(events(ctx, namespace, metav1alpha1.ReasonForbidden)())).To(BeNumerically("<=", 2),
+				"each pass created an event")
 
 			remove(ctx, row.blocking(ctx, namespace))
 			expectReady(ctx, g)
@@ -136,14 +141,16 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 			Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 		})
 
-		It("a revision that adds no object removes "+row.what+" that refuses the Secrets of the inventory", func(ctx SpecContext) {
+		It("a revision that adds no object removes "+row.what+
+			" that refuses the Secrets of the inventory", func(ctx SpecContext) {
 			g, _ := refused(ctx, row.set)
 			namespace := g.Namespace
 			changeManifests(ctx, g, configMap("settings", "b"))
 			Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 			expectReady(ctx, g)
 			// The API server applies the removal of a policy after a while.
-			Eventually(ctx, func() error { return createSecret(ctx, namespace, "tried", "a", client.DryRunAll) }).Should(Succeed())
+			Eventually(ctx, func() error { return createSecret(ctx, namespace, "tried", "a", client.DryRunAll) }).
+				Should(Succeed())
 		})
 	}
 
@@ -153,7 +160,8 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		refusesStatus(ctx, g)
 		changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
 		Eventually(ctx, events(ctx, namespace, "StatusRefused")).Should(ContainElement(And(
-			HavePrefix("ValidatingAdmissionPolicy '"+namespace+"' refuses the status"), ContainSubstring("leave it out in a revision that adds no object"))))
+			HavePrefix("ValidatingAdmissionPolicy '"+namespace+"' refuses the status"),
+			ContainSubstring("leave it out in a revision that adds no object"))))
 		remove(ctx, binding(ctx, namespace))
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 		expectReady(ctx, g)

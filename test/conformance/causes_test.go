@@ -20,7 +20,8 @@ func jobWithoutAccount(name string) string {
 var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 	// eventReads returns the lists of events of an operator in a namespace.
 	eventReads := func(ctx context.Context, mark auditMark, operator, namespace string) int {
-		return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("events").Verb("list"))
+		return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("events").
+			Verb("list"))
 	}
 	messages := func(ctx context.Context, g *gadget.Gadget) func() []string {
 		return func() []string {
@@ -32,7 +33,8 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		}
 	}
 
-	It("the cause is read once from the events of a dependent that is not ready for a while, and never if all are ready in time", func(ctx SpecContext) {
+	It("the cause is read once from the events of a dependent that is not ready for a while, and never if all are "+
+		"ready in time", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
@@ -51,7 +53,8 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(passes(operator)).To(BeNumerically(">", before))
-		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1), "the events must be read once, because the cause is known after the first read")
+		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1),
+			"the events must be read once, because the cause is known after the first read")
 		Expect(current(ctx, g).Status).To(Equal(known))
 
 		By("a restart, after which the status stays as it is")
@@ -62,43 +65,54 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		Expect(messages(ctx, g)()).To(want)
 	}, SpecTimeout(3*time.Minute))
 
-	It("the status has no cause from events if the identity of the component has no right to list events", func(ctx SpecContext) {
+	It("the status has no cause from events if the identity of the component has no right "+
+		"to list events", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		user := "without-events-" + namespace
 		grant(ctx, namespace, "deployer", user, "jobs: get, list, create, patch, delete")
 		mark := markAudit(ctx)
-		g := newGadget(ctx, namespace, "app", jobWithoutAccount("migrate"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.User = user })
-		Eventually(ctx, func() int { return eventReads(ctx, mark, operator, namespace) }).WithTimeout(time.Minute).Should(Equal(1))
+		g := newGadget(ctx, namespace, "app", jobWithoutAccount("migrate"),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.User = user })
+		Eventually(ctx, func() int { return eventReads(ctx, mark, operator, namespace) }).WithTimeout(time.Minute).
+			Should(Equal(1))
 		settle(ctx, operator)
 		Expect(messages(ctx, g)()).To(Equal([]string{"not Complete yet"}))
 		Expect(eventReads(ctx, mark, operator, namespace)).To(Equal(1))
 	}, SpecTimeout(3*time.Minute))
 
-	It("the pods that use a claim are read once and named when its deletion waits for a while, or the command that shows them", func(ctx SpecContext) {
+	It("the pods that use a claim are read once and named when its deletion waits for a while, or the command "+
+		"that shows them", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		listed := func(mark auditMark) int {
-			return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("pods").Verb("list"))
+			return len(inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("pods").
+				Verb("list"))
 		}
 		claim := func(name string) string {
-			return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: " + name + "\n  annotations: {" + settingOf(operator, "delete-policy", "delete") +
+			return "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: " + name + "\n  annotations: {" +
+				settingOf(operator, "delete-policy", "delete") +
 				"}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
 		}
 		user := "without-pods-" + namespace
 		grant(ctx, namespace, "deployer", user, "persistentvolumeclaims: get, list, watch, create, patch, delete")
 		ours := newGadget(ctx, namespace, "ours", claim("ours"), servedBy(operator))
-		theirs := newGadget(ctx, namespace, "theirs", claim("theirs"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.User = user })
+		theirs := newGadget(ctx, namespace, "theirs", claim("theirs"),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.User = user })
 		for _, name := range []string{"ours", "theirs"} {
-			Eventually(ctx, func() error { _, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, name); return err }).Should(Succeed())
+			Eventually(ctx, func() error { _, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, name); return err }).
+				Should(Succeed())
 			hold(ctx, mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, name))
 		}
-		pod := create(ctx, "apiVersion: v1\nkind: Pod\nmetadata: {name: writer, namespace: "+namespace+", finalizers: [example.com/hold]}\n"+
-			"spec: {nodeName: nowhere, containers: [{name: a, image: a}], volumes: [{name: a, persistentVolumeClaim: {claimName: ours}}]}")[0]
+		pod := create(ctx, "apiVersion: v1\nkind: Pod\nmetadata: {name: writer, namespace: "+namespace+
+			", finalizers: [example.com/hold]}\n"+
+			"spec: {nodeName: nowhere, containers: [{name: a, image: a}], volumes: [{name: a, persistentVolumeClaim: "+
+			"{claimName: ours}}]}")[0]
 		mark := markAudit(ctx)
 		remove(ctx, ours)
 		remove(ctx, theirs)
-		Eventually(ctx, messages(ctx, ours)).Should(ConsistOf(HavePrefix("it is being deleted; it is gone when other controllers")))
+		Eventually(ctx, messages(ctx, ours)).
+			Should(ConsistOf(HavePrefix("it is being deleted; it is gone when other controllers")))
 		Expect(listed(mark)).To(BeZero())
 
 		Eventually(ctx, messages(ctx, ours)).WithTimeout(time.Minute).Should(ConsistOf(

@@ -36,12 +36,16 @@ func tryHelm(ctx context.Context, chart, namespace, command string, arguments ..
 	Expect(err).NotTo(HaveOccurred())
 	program, err := filepath.Abs(helmProgram)
 	Expect(err).NotTo(HaveOccurred())
-	line := append([]string{command, "demo", "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig(), "--wait", "--timeout", "60s"}, arguments...)
+	line := append([]string{
+		command, "demo", "--namespace", namespace, "--kubeconfig", cluster.Kubeconfig(), "--wait",
+		"--timeout", "60s",
+	}, arguments...)
 	if command != "uninstall" {
 		line = append(line, chart)
 	}
 	run := exec.CommandContext(ctx, program, line...)
-	run.Env = append(os.Environ(), "HELM_CACHE_HOME="+GinkgoT().TempDir(), "HELM_CONFIG_HOME="+GinkgoT().TempDir(), "HELM_DATA_HOME="+GinkgoT().TempDir())
+	run.Env = append(os.Environ(), "HELM_CACHE_HOME="+GinkgoT().TempDir(), "HELM_CONFIG_HOME="+GinkgoT().TempDir(),
+		"HELM_DATA_HOME="+GinkgoT().TempDir())
 	output, err := run.CombinedOutput()
 	return string(output), err
 }
@@ -70,7 +74,10 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		runOperator(operator, operatorOptions{generate: charts})
 		helmSince := func(mark auditMark) []string {
-			return tale(auditEvents(ctx)[mark:].Where(func(e testcluster.Event) bool { return strings.HasPrefix(e.UserAgent, "Helm/") }), theirs)
+			return tale(auditEvents(ctx)[mark:].Where(func(e testcluster.Event) bool {
+				return strings.HasPrefix(e.UserAgent,
+					"Helm/")
+			}), theirs)
 		}
 		oursSince := func(mark auditMark) []string { return tale(requestsSince(ctx, mark, operator), ours) }
 
@@ -78,7 +85,8 @@ var _ = Describe("The hooks of a chart:", func() {
 		runHelm(ctx, theirs, "install", "--set", "manifests=one")
 		g := newGadget(ctx, ours, "demo", "one", servedBy(operator))
 		expectReady(ctx, g)
-		Expect(helmSince(mark)).To(ContainElements("create jobs/a-before", "delete jobs/b-before", "create deployments/web", "create jobs/z-after"))
+		Expect(helmSince(mark)).To(ContainElements("create jobs/a-before", "delete jobs/b-before", "create deployments/web",
+			"create jobs/z-after"))
 		Expect(besides(oursSince(mark), helmSince(mark))).To(BeEmpty())
 
 		By("upgrading")
@@ -86,8 +94,10 @@ var _ = Describe("The hooks of a chart:", func() {
 		runHelm(ctx, theirs, "upgrade", "--set", "manifests=two")
 		changeManifests(ctx, g, "two")
 		expectReady(ctx, g)
-		Expect(helmSince(mark)).To(ContainElements("delete jobs/a-before", "create jobs/a-before", "update configmaps/settings", "create jobs/z-after"))
-		Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf("delete jobs/installed"), "hooks of installations only")
+		Expect(helmSince(mark)).To(ContainElements("delete jobs/a-before", "create jobs/a-before",
+			"update configmaps/settings", "create jobs/z-after"))
+		Expect(besides(oursSince(mark), helmSince(mark))).To(ConsistOf("delete jobs/installed"),
+			"hooks of installations only")
 
 		By("uninstalling")
 		mark = markAudit(ctx)

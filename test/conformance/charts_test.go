@@ -61,12 +61,13 @@ func certificateChart() fs.FS {
       containers: [{name: main, image: "busybox:1"}]
 `
 	return fstest.MapFS{
-		"Chart.yaml":               {Data: []byte("apiVersion: v2\nname: certificate\nversion: 1.0.0\n")},
-		"templates/account.yaml":   hook("v1", "ServiceAccount", "admission", events, ""),
-		"templates/role.yaml":      hook("rbac.authorization.k8s.io/v1", "Role", "admission", events, "rules: []\n"),
-		"templates/create.yaml":    hook("batch/v1", "Job", "admission-create", "pre-install,pre-upgrade", run),
-		"templates/patch.yaml":     hook("batch/v1", "Job", "admission-patch", "post-install,post-upgrade", run),
-		"templates/configmap.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: {{ quote .Values.manifests }}}\n")},
+		"Chart.yaml":             {Data: []byte("apiVersion: v2\nname: certificate\nversion: 1.0.0\n")},
+		"templates/account.yaml": hook("v1", "ServiceAccount", "admission", events, ""),
+		"templates/role.yaml":    hook("rbac.authorization.k8s.io/v1", "Role", "admission", events, "rules: []\n"),
+		"templates/create.yaml":  hook("batch/v1", "Job", "admission-create", "pre-install,pre-upgrade", run),
+		"templates/patch.yaml":   hook("batch/v1", "Job", "admission-patch", "post-install,post-upgrade", run),
+		"templates/configmap.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+			"data: {value: {{ quote .Values.manifests }}}\n")},
 	}
 }
 
@@ -99,7 +100,8 @@ data: {value: {{ quote .Values.manifests }}, manager: {{ dig "metadata" "labels"
 		Expect(again.GetAnnotations()).NotTo(HaveKey("meta.helm.sh/release-name"))
 	})
 
-	It("an upgrade that releases a kept Secret writes each object once, and the chart still recognises the Secret", func(ctx SpecContext) {
+	It("an upgrade that releases a kept Secret writes each object once, and the chart still "+
+		"recognises the Secret", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(fstest.MapFS{
 			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: login\nversion: 1.0.0\n")},
@@ -133,7 +135,8 @@ data: {value: {{ quote .Values.manifests }}, release: {{ $release }}}
 		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
 		named := func(e testcluster.Event) bool { return e.Name == "login" || e.Name == "settings" }
 		Expect(verbs(requests.Writes().Where(named))).To(ConsistOf("patch secrets 200", "patch configmaps 200"))
-		Expect(content(ctx, "ConfigMap", namespace, "settings")).To(Equal(map[string]any{"value": "without", "release": "demo"}))
+		Expect(content(ctx, "ConfigMap", namespace, "settings")).
+			To(Equal(map[string]any{"value": "without", "release": "demo"}))
 		expectReleasedBy(mustGet(ctx, "v1", "Secret", namespace, "login"), operator, namespace, "demo")
 
 		changeManifests(ctx, g, "again")
@@ -156,17 +159,20 @@ data: {annotations: {{ dig "metadata" "annotations" dict (lookup "v1" "ConfigMap
 		runOperator(operator, operatorOptions{generate: charts})
 		Expect(k8s.Create(ctx, newConfigMap(namespace, "theirs"))).To(Succeed())
 		expectReady(ctx, newGadget(ctx, namespace, "demo", "one", servedBy(operator)))
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "seen").Object["data"]).To(Equal(map[string]any{"annotations": "{}"}))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "seen").Object["data"]).
+			To(Equal(map[string]any{"annotations": "{}"}))
 	})
 })
 
 var _ = Describe("The resource groups of a chart:", func() {
-	It("the objects of a group wait for the groups that theirs depends on, and are deleted before them", func(ctx SpecContext) {
+	It("the objects of a group wait for the groups that theirs depends on, and are "+
+		"deleted before them", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		const inDatabase, inWeb = "helm.sh/resource-group: database", "helm.sh/resource-group: web"
 		charts, err := helm.New(fstest.MapFS{
-			"Chart.yaml":             {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
-			"templates/web.yaml":     {Data: []byte(configMap("web", "x", inWeb, `helm.sh/depends-on/resource-groups: '["database"]'`))},
+			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: shop\nversion: 1.0.0\n")},
+			"templates/web.yaml": {Data: []byte(configMap("web", "x", inWeb,
+				`helm.sh/depends-on/resource-groups: '["database"]'`))},
 			"templates/more.yaml":    {Data: []byte(configMap("more", "x", inWeb))},
 			"templates/other.yaml":   {Data: []byte(configMap("other", "x"))},
 			"templates/schema.yaml":  {Data: []byte(configMap("schema", "x", inDatabase))},
@@ -236,7 +242,8 @@ var _ = Describe("The hooks of a chart:", func() {
 	It("a webhook configuration can be a hook before its Service, and is deleted before it", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		webhook := func(name, hook string) *fstest.MapFile {
-			return &fstest.MapFile{Data: []byte("apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n" +
+			return &fstest.MapFile{Data: []byte("apiVersion: admissionregistration.k8s.io/v1\n" +
+				"kind: ValidatingWebhookConfiguration\n" +
 				"metadata:\n  name: " + namespace + name + "\n  annotations: {helm.sh/hook: " + hook + "}\n" + `webhooks:
   - name: ` + name + `.example.com
     admissionReviewVersions: [v1]
@@ -248,7 +255,8 @@ var _ = Describe("The hooks of a chart:", func() {
     clientConfig: {service: {namespace: ` + namespace + ", name: " + name + "}}\n")}
 		}
 		service := func(name, annotations string) *fstest.MapFile {
-			return &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: " + name + annotations + "}\nspec: {ports: [{port: 443}]}\n")}
+			return &fstest.MapFile{Data: []byte("apiVersion: v1\nkind: Service\nmetadata: {name: " + name + annotations +
+				"}\nspec: {ports: [{port: 443}]}\n")}
 		}
 		charts, err := helm.New(fstest.MapFS{
 			"Chart.yaml":       {Data: []byte("apiVersion: v2\nname: webhooks\nversion: 1.0.0\n")},
@@ -258,7 +266,8 @@ var _ = Describe("The hooks of a chart:", func() {
 			"templates/d.yaml": service("in-release", ""),
 			"templates/e.yaml": service("after", ", annotations: {helm.sh/hook: post-install}"),
 			"templates/f.yaml": service("heavy", `, annotations: {helm.sh/hook: pre-install, helm.sh/hook-weight: "5"}`),
-			"templates/g.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: {{ quote .Values.manifests }}}\n")},
+			"templates/g.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+				"data: {value: {{ quote .Values.manifests }}}\n")},
 		}, helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
 		runOperator(operator, operatorOptions{generate: charts})
@@ -279,13 +288,16 @@ var _ = Describe("The hooks of a chart:", func() {
 		}
 		for _, name := range []string{"in-release", "after", "heavy"} {
 			before := slices.Index(deleted, name+" validatingwebhookconfigurations")
-			Expect(before).To(And(BeNumerically(">=", 0), BeNumerically("<", slices.Index(deleted, name+" services"))), "%s: %v", name, deleted)
+			Expect(before).To(And(BeNumerically(">=", 0), BeNumerically("<", slices.Index(deleted, name+" services"))), "%s: %v",
+				name, deleted)
 		}
 	})
 
-	It("a hook of a chart that is not ready within the timeout of hooks has failed, and is deleted if its delete policy is hook-failed", func(ctx SpecContext) {
+	It("a hook of a chart that is not ready within the timeout of hooks has failed, and is deleted if its delete policy "+
+		"is hook-failed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		hook := oneJobFor(newGroup(), "slow", "helm.sh/hook: 'post-install,post-upgrade'", "helm.sh/hook-delete-policy: '{{ .Values.manifests }}'")
+		hook := oneJobFor(newGroup(), "slow", "helm.sh/hook: 'post-install,post-upgrade'",
+			"helm.sh/hook-delete-policy: '{{ .Values.manifests }}'")
 		charts, err := helm.New(fstest.MapFS{
 			"Chart.yaml":          {Data: []byte("apiVersion: v2\nname: slow\nversion: 1.0.0\n")},
 			"templates/hook.yaml": {Data: []byte(hook)},
@@ -293,7 +305,8 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		runOperator(operator, operatorOptions{generate: charts})
 		g := newGadget(ctx, namespace, "demo", "before-hook-creation", servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True"), ContainSubstring("/slow (not ready within 2s")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True"), ContainSubstring("/slow (not ready within 2s")))
 		settle(ctx, operator)
 		Expect(tale(requestsSince(ctx, 0, operator), namespace)).To(Equal([]string{"create jobs/slow"}))
 
@@ -301,11 +314,14 @@ var _ = Describe("The hooks of a chart:", func() {
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, "before-hook-creation,hook-failed")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True"), ContainSubstring("/slow (not ready within 2s"), ContainSubstring("it was deleted, as its manifest says")))
-		Expect(tale(requestsSince(ctx, mark, operator), namespace)).To(Equal([]string{"delete jobs/slow", "create jobs/slow", "delete jobs/slow"}))
+			HavePrefix("True"), ContainSubstring("/slow (not ready within 2s"),
+			ContainSubstring("it was deleted, as its manifest says")))
+		Expect(tale(requestsSince(ctx, mark, operator), namespace)).
+			To(Equal([]string{"delete jobs/slow", "create jobs/slow", "delete jobs/slow"}))
 	})
 
-	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after they completed", slow, func(ctx SpecContext) {
+	It("hooks of a chart run once at each revision, and do not run again to repair objects that were deleted after "+
+		"they completed", slow, func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		charts, err := helm.New(hookChart(), helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
@@ -314,7 +330,10 @@ var _ = Describe("The hooks of a chart:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		created := func() int {
-			return len(slices.DeleteFunc(tale(requestsSince(ctx, 0, operator), namespace), func(s string) bool { return s != "create jobs/a-before" }))
+			return len(slices.DeleteFunc(tale(requestsSince(ctx, 0, operator), namespace), func(s string) bool {
+				return s !=
+					"create jobs/a-before"
+			}))
 		}
 		Expect(created()).To(Equal(1))
 		gone := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-before"}}

@@ -23,7 +23,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		"metadata: {name: page, annotations: {" + condition("include-when", "parameters.exposed == 'yes'") + "}}\n" +
 		"spec: {defaultBackend: {service: {name: page, port: {number: 80}}}}"
 
-	It("an Ingress is deleted as soon as its condition include-when is false, although the Deployment is not ready", func(ctx SpecContext) {
+	It("an Ingress is deleted as soon as its condition include-when is false, although the Deployment "+
+		"is not ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(heldDeployment("page"), ingress), exposed("yes"))
 		found := func() error {
@@ -35,7 +36,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		change(ctx, g, exposed("no"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("page")))
 		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
 		Expect(found()).To(MatchError(apierrors.IsNotFound, "not found"))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).Should(HaveLen(1))
@@ -46,7 +48,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(BeEmpty())
 	})
 
-	It("an Ingress is deleted in the pass in which its condition include-when becomes false, although an apply failed", func(ctx SpecContext) {
+	It("an Ingress is deleted in the pass in which its condition include-when becomes false, although an "+
+		"apply failed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const failing = "apiVersion: v1\nkind: Service\nmetadata: {name: page}\nspec: {ports: [{port: 0}]}"
 		g := newGadget(ctx, namespace, "app", together(ingress, failing), exposed("yes"))
@@ -57,10 +60,14 @@ var _ = Describe("The conditions of dependents:", func() {
 		change(ctx, g, exposed("no"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True DependentFailed")
 		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
-		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(ConsistOf(HavePrefix("Ingress.networking.k8s.io " + namespace + "/page Excluded")))
+		Eventually(ctx, func() []string {
+			return leftOut(ctx,
+				g)
+		}).Should(ConsistOf(HavePrefix("Ingress.networking.k8s.io " + namespace + "/page Excluded")))
 	})
 
-	It("a condition without a value neither applies nor deletes its dependent, and the component waits", func(ctx SpecContext) {
+	It("a condition without a value neither applies nor deletes its dependent, and the "+
+		"component waits", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		conditional := configMap("conditional", "a", condition("include-when", "parameters.exposed == 'yes'"))
 		g := newGadget(ctx, namespace, "app", together(conditional, configMap("plain", "a")), exposed("yes"))
@@ -69,7 +76,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		mark := markAudit(ctx)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-			HavePrefix("False DependentsNotReady"), ContainSubstring("conditional"), ContainSubstring("reads a parameter that is not set")))
+			HavePrefix("False DependentsNotReady"), ContainSubstring("conditional"),
+			ContainSubstring("reads a parameter that is not set")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "conditional").GetUID()).To(Equal(before.GetUID()))
 		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).To(BeEmpty())
 		change(ctx, g, exposed("no"))
@@ -77,7 +85,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(configMapExists(ctx, namespace, "conditional")).To(BeFalse())
 	})
 
-	It("a deletion evaluates no condition: it deletes objects whose condition has no value, or is false, also after a lost inventory", func(ctx SpecContext) {
+	It("a deletion evaluates no condition: it deletes objects whose condition has no value, or is false, also after a "+
+		"lost inventory", func(ctx SpecContext) {
 		operator := newOperatorName()
 		set := func(name, value string) string { return settingOf(operator, name, value) }
 		stop := runOperator(operator, operatorOptions{})
@@ -89,7 +98,8 @@ var _ = Describe("The conditions of dependents:", func() {
 				configMap("active", "a", set("active-when", "parameters.exposed == 'yes'")),
 				configMap("below", "a", set("depends-on", "ConfigMap conditional")),
 				configMap("source", "off", set("export", "mode=self.data.value"), set("reconcile-policy", "create-only")),
-				configMap("by-value", "a", set("include-when", "exports.mode == 'off'"))), append(edits, exposed("yes"), servedBy(operator))...)
+				configMap("by-value", "a", set("include-when", "exports.mode == 'off'"))),
+				append(edits, exposed("yes"), servedBy(operator))...)
 			expectReady(ctx, g)
 			Expect(countConfigMaps(ctx, namespace)).To(Equal(5))
 			change(ctx, g, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
@@ -105,7 +115,8 @@ var _ = Describe("The conditions of dependents:", func() {
 			told := writesIn(ctx, mark, operator, namespace)
 			Expect(told).To(ConsistOf("delete configmaps/conditional", "delete configmaps/active", "delete configmaps/below",
 				"delete configmaps/source", "delete configmaps/by-value"))
-			Expect(indexOf(told, "delete configmaps/below")).To(BeNumerically("<", indexOf(told, "delete configmaps/conditional")))
+			Expect(indexOf(told, "delete configmaps/below")).
+				To(BeNumerically("<", indexOf(told, "delete configmaps/conditional")))
 		}
 		known, lost := deploy(), deploy()
 
@@ -146,7 +157,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(configMapExists(ctx, namespace, "below")).To(BeTrue())
 	})
 
-	It("each object of a bulk is included by its own condition, a group waits for the included ones alone, and conditions cost no request at rest", func(ctx SpecContext) {
+	It("each object of a bulk is included by its own condition, a group waits for the included ones alone, and "+
+		"conditions cost no request at rest", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		set := func(name, value string) string { return settingOf(operator, name, value) }
@@ -184,20 +196,24 @@ var _ = Describe("The conditions of dependents:", func() {
 		stop()
 		mark = markAudit(ctx)
 		runAgain(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty(), "a condition over parameters reads no object")
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty(),
+			"a condition over parameters reads no object")
 	})
 
 	It("an error of a condition is reported before anything is written", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
-			configMap("a", "x", condition("include-when", "parameter.exposed")), configMap("b", "x", condition("active-when", "served('Pod'"))))
+			configMap("a", "x", condition("include-when", "parameter.exposed")),
+			configMap("b", "x", condition("active-when", "served('Pod'"))))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			ContainSubstring("ConfigMap a: annotation "+operatorName+"/include-when"), ContainSubstring("line 1, column 1: undeclared reference to 'parameter'"),
+			ContainSubstring("ConfigMap a: annotation "+operatorName+"/include-when"),
+			ContainSubstring("line 1, column 1: undeclared reference to 'parameter'"),
 			ContainSubstring("ConfigMap b: annotation "+operatorName+"/active-when"), ContainSubstring("Syntax error")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("a condition reads exported values: a missing value decides nothing, and a new value includes or excludes without a rendering", func(ctx SpecContext) {
+	It("a condition reads exported values: a missing value decides nothing, and a new value includes or excludes "+
+		"without a rendering", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		set := func(name, value string) string { return settingOf(operator, name, value) }
@@ -212,7 +228,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		const off = `its condition include-when is false: exports.mode == 'on' (exports.mode is "off")`
 		excluded := []string{
 			"ConfigMap " + namespace + "/extra Excluded " + off,
-			"ConfigMap " + namespace + "/below Excluded it depends on ConfigMap " + namespace + "/extra, which is left out: " + off,
+			"ConfigMap " + namespace + "/below Excluded it depends on ConfigMap " + namespace +
+				"/extra, which is left out: " + off,
 		}
 		Expect(leftOut(ctx, g)).To(ConsistOf(excluded))
 		revision := current(ctx, g).Status.Revision
@@ -239,26 +256,30 @@ var _ = Describe("The conditions of dependents:", func() {
 		put(`{"data":{"value":"off"}}`)
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(2))
 		expectReady(ctx, g)
-		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/below", "delete configmaps/extra"}))
+		Expect(writesIn(ctx, mark, operator, namespace)).
+			To(Equal([]string{"delete configmaps/below", "delete configmaps/extra"}))
 		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
 		Expect(leftOut(ctx, g)).To(ConsistOf(excluded))
 	})
 
-	It("a condition reads the value of an object that the component only observes, with one read for each change, and deletes nothing when that object vanishes", func(ctx SpecContext) {
+	It("a condition reads the value of an object that the component only observes, with one read for each change, and "+
+		"deletes nothing when that object vanishes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		set := func(name, value string) string { return settingOf(operator, name, value) }
 		mark := markAudit(ctx)
 		reads := func() []string {
 			GinkgoHelper()
-			return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Where(named("theirs")))
+			return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").
+				Where(named("theirs")))
 		}
 		once := []string{"get configmaps 200"}
 		g := newGadget(ctx, namespace, "app", together(
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {"+
 				set("reconcile-policy", "observe")+", "+set("export", "mode=self.data.value")+"}}",
 			configMap("extra", "x", set("include-when", "exports.mode == 'on'")), configMap("plain", "x")), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("the component only observes it")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("the component only observes it")))
 		expectUndecided(ctx, g, "extra")
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "plain") }).Should(BeTrue())
 		Expect(reads()).To(BeEmpty(), "an absent object is not read")
@@ -268,7 +289,8 @@ var _ = Describe("The conditions of dependents:", func() {
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "theirs"), `{"data":{"value":"`+value+`"}}`)
 		}
 
-		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'off'}")
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+
+			"}\ndata: {value: 'off'}")
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
 		Expect(leftOut(ctx, g)).To(Equal([]string{"ConfigMap " + namespace + "/extra Excluded " +
@@ -295,21 +317,25 @@ var _ = Describe("The conditions of dependents:", func() {
 		settle(ctx, operator)
 		mark = markAudit(ctx)
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "theirs"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("the component only observes it")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("the component only observes it")))
 		expectUndecided(ctx, g, "extra")
 		settle(ctx, operator)
 		Expect(configMapExists(ctx, namespace, "extra")).To(BeTrue())
 		Expect(writesIn(ctx, mark, operator, namespace)).To(BeEmpty())
 
-		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'on'}")
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+
+			"}\ndata: {value: 'on'}")
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
-		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("configmaps").Where(named("theirs")).Writes()).To(BeEmpty())
+		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("configmaps").Where(named("theirs")).
+			Writes()).To(BeEmpty())
 	})
 
-	It("an object that is left out says by which condition, without values of parameters with secret names", func(ctx SpecContext) {
+	It("an object that is left out says by which condition, without values of parameters with "+
+		"secret names", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("backup", "x", condition("active-when", "served('Backup.example.com')")),
@@ -336,7 +362,8 @@ var _ = Describe("The conditions of dependents:", func() {
 
 		changeManifests(ctx, g, together(text, configMap("last", "x", order(2))))
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Service", namespace, "db"); return err }).Should(Succeed())
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("waits for export ip")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False"), ContainSubstring("waits for export ip")))
 		settle(ctx, operatorName)
 		Expect(configMapExists(ctx, namespace, "last")).To(BeFalse())
 		assignAddress(ctx, namespace, "10.0.0.1")
@@ -344,7 +371,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
 	})
 
-	It("an applied object whose condition active-when becomes false stays as it is until the condition is true again, and nothing waits for it", func(ctx SpecContext) {
+	It("an applied object whose condition active-when becomes false stays as it is until the condition is true again, "+
+		"and nothing waits for it", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		set := func(name, value string) string { return settingOf(operator, name, value) }
@@ -379,7 +407,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		changeManifests(ctx, g, manifests("b"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"update configmaps/later"}), "the later wave waits for neither object")
+		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"update configmaps/later"}),
+			"the later wave waits for neither object")
 		left := mustGet(ctx, "v1", "ConfigMap", namespace, "active")
 		Expect(left.GetUID()).To(Equal(before.GetUID()))
 		Expect(field(left, "data", "value")).To(Equal("theirs"))
@@ -404,7 +433,8 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("an applied object whose definition is deleted stays in the inventory, nothing waits for it, and it is applied when its type is served again", func(ctx SpecContext) {
+	It("an applied object whose definition is deleted stays in the inventory, nothing waits for it, and it is applied "+
+		"when its type is served again", func(ctx SpecContext) {
 		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
 		runOperator(operator, operatorOptions{})
 		one := strings.Replace(widget(group, "one"), "name: one",
@@ -424,13 +454,15 @@ var _ = Describe("The conditions of dependents:", func() {
 		remove(ctx, definition)
 		expectGone(ctx, definition)
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).WithTimeout(time.Minute).Should(Equal([]string{
-			"Widget." + group + " " + namespace + "/one Inactive its condition active-when is false: served('Widget." + group + "') " +
+			"Widget." + group + " " + namespace + "/one Inactive its condition active-when is false: served('Widget." +
+				group + "') " +
 				"(the API server does not serve Widget." + group + ")",
 		}))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, manifests("b"))
 		expectReady(ctx, g)
-		Expect(field(mustGet(ctx, "v1", "ConfigMap", namespace, "later"), "data", "value")).To(Equal("b"), "the later wave does not wait")
+		Expect(field(mustGet(ctx, "v1", "ConfigMap", namespace, "later"), "data", "value")).To(Equal("b"),
+			"the later wave does not wait")
 		Expect(current(ctx, g).Status.Inventory).To(ContainElement(ContainSubstring(group)))
 
 		create(ctx, widgetDefinition(group))
@@ -463,8 +495,9 @@ var _ = Describe("The conditions of dependents:", func() {
 // expectUndecided waits until the status reports that the condition of an object has no value.
 func expectUndecided(ctx context.Context, g *gadget.Gadget, name string) {
 	GinkgoHelper()
-	Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ContainElement(And(
-		HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Reason", "ConditionUndecided"))))
+	Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).
+		Should(ContainElement(And(
+			HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Reason", "ConditionUndecided"))))
 }
 
 // expectDeletedInOnePass expects that the first pass since a mark deleted one object of a resource, and that this pass

@@ -57,12 +57,17 @@ var _ = Describe("Crashes of an operator:", func() {
 			after      int64
 			unanswered bool
 		}{{0, false}, {1, true}, {5, false}, {count, true}} {
-			It(fmt.Sprintf("an apply that crashed after %d writes (response lost: %t) is completed without a second write of a dependent", cut.after, cut.unanswered), func(ctx SpecContext) {
+			It(fmt.Sprintf("an apply that crashed after %d writes (response lost: %t) is completed without a second write "+
+				"of a dependent", cut.after, cut.unanswered), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				text := configMaps("cm", count, "a", fmt.Sprintf("%s/update-policy: %s", operator, policy))
 				g := newGadget(ctx, namespace, "app", text, servedBy(operator))
-				crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: cut.after, unanswered: cut.unanswered})
-				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count), "all dependents must be recorded before the first dependent is written")
+				crashed(ctx, operator, &crash{
+					counts: writesTo(namespace, "configmaps"), after: cut.after,
+					unanswered: cut.unanswered,
+				})
+				Expect(current(ctx, g).Status.Inventory).To(HaveLen(count),
+					"all dependents must be recorded before the first dependent is written")
 
 				runOperator(operator, operatorOptions{})
 				expectReady(ctx, g)
@@ -85,7 +90,8 @@ var _ = Describe("Crashes of an operator:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("an operator that crashes during an apply loses no created dependent, although the spec changes before its restart", func(ctx SpecContext) {
+	It("an operator that crashes during an apply loses no created dependent, although the spec changes "+
+		"before its restart", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: 5})
@@ -95,7 +101,8 @@ var _ = Describe("Crashes of an operator:", func() {
 		Expect(labelled(ctx, operator, namespace)).To(And(HaveLen(2), Equal(recorded(ctx, g))))
 	})
 
-	It("if the operator crashes during the deletion of a component, the next operator completes the deletion", func(ctx SpecContext) {
+	It("if the operator crashes during the deletion of a component, the next operator completes "+
+		"the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -108,10 +115,12 @@ var _ = Describe("Crashes of an operator:", func() {
 		Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 	})
 
-	It("after a crash without a change, the restarted operator writes nothing, and reads dependents only by lists", func(ctx SpecContext) {
+	It("after a crash without a change, the restarted operator writes nothing, and reads dependents "+
+		"only by lists", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), deployment("web"), namespaceManifest(namespace+"-sub")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), deployment("web"),
+			namespaceManifest(namespace+"-sub")), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		stop()
@@ -165,7 +174,8 @@ var _ = Describe("Crashes of an operator:", func() {
 			Eventually(ctx, func() map[string]string { return labelled(ctx, operator, namespace) }).Should(HaveLen(2))
 		})
 
-		It("while an API group does not respond, a lost inventory is not rebuilt, so that no dependent of this group is lost", func(ctx SpecContext) {
+		It("while an API group does not respond, a lost inventory is not rebuilt, so that no dependent of this "+
+			"group is lost", func(ctx SpecContext) {
 			namespace, operator, broken := newNamespace(ctx), newOperatorName(), newGroup()
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
@@ -183,13 +193,15 @@ spec:
   service: {namespace: %[2]s, name: nobody}`, broken, namespace))[0]
 			DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, service))).To(Succeed()) })
 			discoveryClient := discovery.NewDiscoveryClientForConfigOrDie(cluster.Config())
-			Eventually(ctx, func() error { _, err := discoveryClient.ServerPreferredResources(); return err }).Should(MatchError(ContainSubstring(broken)))
+			Eventually(ctx, func() error { _, err := discoveryClient.ServerPreferredResources(); return err }).
+				Should(MatchError(ContainSubstring(broken)))
 			emptied := current(ctx, g)
 			emptied.Status = gadget.GadgetStatus{}
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})
-			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("cannot be rebuilt"), ContainSubstring(broken)))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("cannot be rebuilt"),
+				ContainSubstring(broken)))
 			Expect(labelled(ctx, operator, namespace)).To(HaveLen(count))
 			remove(ctx, service)
 			expectGone(ctx, g)
@@ -211,7 +223,8 @@ spec:
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 
-		DescribeTable("after another client edited the inventory in the status, the inventory is rebuilt without a write to dependents", func(ctx SpecContext, edit func([]string) []string) {
+		DescribeTable("after another client edited the inventory in the status, the inventory is rebuilt without a write "+
+			"to dependents", func(ctx SpecContext, edit func([]string) []string) {
 			g, operator, mark := start(ctx)
 			before := recorded(ctx, g)
 			edited := current(ctx, g)
@@ -239,7 +252,8 @@ spec:
 				return lines
 			}),
 			Entry("if an object of another owner was added", func(lines []string) []string {
-				return append(lines, strings.Replace(lines[0], lines[0][:strings.Index(lines[0], " ")], "/v1/ConfigMap/kube-system/kube-root-ca.crt", 1))
+				return append(lines, strings.Replace(lines[0], lines[0][:strings.Index(lines[0], " ")],
+					"/v1/ConfigMap/kube-system/kube-root-ca.crt", 1))
 			}),
 		)
 	})

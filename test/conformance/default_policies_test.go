@@ -17,8 +17,14 @@ var _ = Describe("The update policy default:", func() {
 		want               string
 	}{
 		{"an object has the policy of the options", metav1alpha1.UpdateSSAMerge, "", apply},
-		{"an object has the policy of the component, if it sets one", metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateReplace, put},
-		{"a component with the policy default has the policy of the options", metav1alpha1.UpdateReplace, metav1alpha1.UpdateDefault, put},
+		{
+			"an object has the policy of the component, if it sets one", metav1alpha1.UpdateSSAMerge,
+			metav1alpha1.UpdateReplace, put,
+		},
+		{
+			"a component with the policy default has the policy of the options", metav1alpha1.UpdateReplace,
+			metav1alpha1.UpdateDefault, put,
+		},
 		{"options with the policy default replace", metav1alpha1.UpdateDefault, "", put},
 	} {
 		It(c.name, func(ctx SpecContext) {
@@ -39,7 +45,8 @@ var _ = Describe("The update policy default:", func() {
 			mark := markAudit(ctx)
 			changeManifests(ctx, g, text("b"))
 			expectReady(ctx, g)
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).To(Equal([]string{c.want}))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).
+				To(Equal([]string{c.want}))
 		})
 	}
 })

@@ -18,9 +18,11 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 	// The controller of the type is also a dependent. It has put its finalizer on the instance.
 	BeforeEach(func(ctx SpecContext) {
 		namespace, group = newNamespace(ctx), newGroup()
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), deployment("controller"), widget(group, "own")), retrySoon)
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), deployment("controller"),
+			widget(group, "own")), retrySoon)
 		expectReady(ctx, g)
-		patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "own"), `{"metadata":{"finalizers":["example.com/controller"]}}`)
+		patch(ctx, mustGet(ctx, group+"/v1", "Widget", namespace, "own"),
+			`{"metadata":{"finalizers":["example.com/controller"]}}`)
 	})
 	definition := func(ctx context.Context) *unstructured.Unstructured {
 		GinkgoHelper()
@@ -42,7 +44,8 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		patch(ctx, instance(ctx), `{"metadata":{"finalizers":null}}`)
 	}
 
-	It("a definition that was deleted by hand is created again with its instances, after the controller of the type removed its finalizers from the old instances", func(ctx SpecContext) {
+	It("a definition that was deleted by hand is created again with its instances, after the controller of the type "+
+		"removed its finalizers from the old instances", func(ctx SpecContext) {
 		former := definition(ctx).GetUID()
 		remove(ctx, definition(ctx))
 		terminates(ctx)
@@ -56,7 +59,8 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		Expect(definition(ctx).GetUID()).NotTo(Equal(former))
 	})
 
-	It("after a definition was deleted by hand, the deletion of the component keeps the controller of the type until the controller has removed its finalizers from the instances", func(ctx SpecContext) {
+	It("after a definition was deleted by hand, the deletion of the component keeps the controller of the type until the "+
+		"controller has removed its finalizers from the instances", func(ctx SpecContext) {
 		remove(ctx, definition(ctx))
 		terminates(ctx)
 		remove(ctx, g)
@@ -67,7 +71,8 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("the deletion of a component continues when a user deletes one of its definitions by hand meanwhile", func(ctx SpecContext) {
+	It("the deletion of a component continues when a user deletes one of its definitions by "+
+		"hand meanwhile", func(ctx SpecContext) {
 		remove(ctx, g)
 		terminates(ctx)
 		remove(ctx, definition(ctx))

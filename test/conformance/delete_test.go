@@ -37,7 +37,8 @@ var _ = Describe("Deletions of components:", func() {
 
 	It("a deletion runs the waves in reverse order", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("a", "x", order(-3)), configMap("b", "x"), configMap("c", "x", order(9))))
+		g := newGadget(ctx, namespace, "app", together(configMap("a", "x", order(-3)), configMap("b", "x"),
+			configMap("c", "x", order(9))))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -47,18 +48,21 @@ var _ = Describe("Deletions of components:", func() {
 	It("a deletion follows the delete order if it is set", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
-			configMap("a", "x", order(1), deleteOrder(5)), configMap("b", "x", order(2)), configMap("c", "x", order(3), deleteOrder(-7))))
+			configMap("a", "x", order(1), deleteOrder(5)), configMap("b", "x", order(2)),
+			configMap("c", "x", order(3), deleteOrder(-7))))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"c", "b", "a"}))
 	})
 
-	It("a deletion runs the stages in reverse order: instances, workloads, configuration, definitions, namespaces", func(ctx SpecContext) {
+	It("a deletion runs the stages in reverse order: instances, workloads, configuration, "+
+		"definitions, namespaces", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inner := namespace + "-inner"
 		g := newGadget(ctx, namespace, "app", together(
-			widgetDefinition(group), widget(group, "one"), configMap("settings", "x"), deployment("web"), namespaceManifest(inner)))
+			widgetDefinition(group), widget(group, "one"), configMap("settings", "x"), deployment("web"),
+			namespaceManifest(inner)))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -77,14 +81,16 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(len(requests)).To(BeNumerically("<=", 24), "%v", verbs(requests))
 	})
 
-	It("a deletion waits while a dependent has finalizers of other controllers, and the condition names the dependent", func(ctx SpecContext) {
+	It("a deletion waits while a dependent has finalizers of other controllers, and the condition names "+
+		"the dependent", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("held", "a", order(1)), configMap("next", "a")))
 		expectReady(ctx, g)
 		held := mustGet(ctx, "v1", "ConfigMap", namespace, "held")
 		patch(ctx, held, `{"metadata":{"finalizers":["example.com/hold"]}}`)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Deleting"), ContainSubstring("ConfigMap "+namespace+"/held")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			And(HavePrefix("True Deleting"), ContainSubstring("ConfigMap "+namespace+"/held")))
 		Expect(current(ctx, g).Finalizers).NotTo(BeEmpty())
 		mustGet(ctx, "v1", "ConfigMap", namespace, "next")
 		patch(ctx, held, `{"metadata":{"finalizers":null}}`)
@@ -92,14 +98,16 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"held", "next"}))
 	})
 
-	It("a deletion ends although a client removed the owner label from a dependent while a finalizer delayed the dependent's deletion", func(ctx SpecContext) {
+	It("a deletion ends although a client removed the owner label from a dependent while a finalizer delayed the "+
+		"dependent's deletion", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("held", "a"))
 		expectReady(ctx, g)
 		held := mustGet(ctx, "v1", "ConfigMap", namespace, "held")
 		patch(ctx, held, `{"metadata":{"finalizers":["example.com/hold"]}}`)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Deleting"), ContainSubstring("ConfigMap "+namespace+"/held")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			And(HavePrefix("True Deleting"), ContainSubstring("ConfigMap "+namespace+"/held")))
 		patch(ctx, held, fmt.Sprintf(`{"metadata":{"labels":{"%s/owner-id":null}}}`, operatorName))
 		settle(ctx, operatorName)
 		patch(ctx, held, `{"metadata":{"finalizers":null}}`)
@@ -108,10 +116,12 @@ var _ = Describe("Deletions of components:", func() {
 
 	It("no dependent is deleted while the component has finalizers of other controllers", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/hold"} })
+		g := newGadget(ctx, namespace, "app",
+			configMap("settings", "a"), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/hold"} })
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True ForeignFinalizers"), ContainSubstring("example.com/hold")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True ForeignFinalizers"),
+			ContainSubstring("example.com/hold")))
 		mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 		change(ctx, g, func(g *gadget.Gadget) {
 			g.Finalizers = slices.DeleteFunc(g.Finalizers, func(f string) bool { return f == "example.com/hold" })
@@ -145,7 +155,8 @@ var _ = Describe("Deletions of components:", func() {
 
 	It("a deletion ends when other clients have deleted the dependents", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), widgetDefinition(group), widget(group, "one")))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), widgetDefinition(group),
+			widget(group, "one")))
 		expectReady(ctx, g)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
@@ -165,9 +176,11 @@ var _ = Describe("Deletions of components:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a deletion does not delete an object that another client created in place of a dependent, or an object that now has another owner", func(ctx SpecContext) {
+	It("a deletion does not delete an object that another client created in place of a dependent, or an object that now "+
+		"has another owner", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("replaced", "a"), configMap("taken", "a"), configMap("ours", "a")))
+		g := newGadget(ctx, namespace, "app", together(configMap("replaced", "a"), configMap("taken", "a"),
+			configMap("ours", "a")))
 		expectReady(ctx, g)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
@@ -182,16 +195,21 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"ours"}))
 	})
 
-	It("if the operator has no right to delete a dependent, the condition names the dependent, and the operator retries", func(ctx SpecContext) {
+	It("if the operator has no right to delete a dependent, the condition names the dependent, and the "+
+		"operator retries", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		refused := &refusal{path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE", code: http.StatusUnprocessableEntity}
+		refused := &refusal{
+			path: "/namespaces/" + namespace + "/configmaps/settings", method: "DELETE",
+			code: http.StatusUnprocessableEntity,
+		}
 		refused.on.Store(true)
 		runOperator(operator, operatorOptions{transport: refused.wrap})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), retryLate)
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/settings"), ContainSubstring("not today"), ContainSubstring("continues")))
+			HavePrefix("True DependentFailed"), ContainSubstring(namespace+"/settings"), ContainSubstring("not today"),
+			ContainSubstring("continues")))
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateStalled))
 		refused.on.Store(false)
 		expectGone(ctx, g)
@@ -219,6 +237,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectGone(ctx, g)
 		_, err := get(ctx, "v1", "ConfigMap", namespace, "cm-99")
 		Expect(err).To(HaveOccurred())
-		Expect(deleted(ctx, none, namespace)).To(HaveLen(len(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps").Verb("patch")))))
+		Expect(deleted(ctx, none, namespace)).
+			To(HaveLen(len(succeeded(writes(ctx, operatorName, namespace).Resource("configmaps").Verb("patch")))))
 	})
 })

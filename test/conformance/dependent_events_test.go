@@ -30,7 +30,8 @@ var _ = Describe("Events about dependents:", func() {
 		return texts
 	}
 
-	It("with the option DependentEvents, a dependent has one event for each reason and revision, and a component at most ten", func(ctx SpecContext) {
+	It("with the option DependentEvents, a dependent has one event for each reason and revision, and a "+
+		"component at most ten", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{
 			component: component.Options{Telemetry: component.Telemetry{DependentEvents: true}},

@@ -42,7 +42,9 @@ var _ = Describe("The dependents that a hook reads:", func() {
 	things := schema.GroupKind{Group: external.Group, Kind: "Thing"}
 
 	// noted returns a hook that keeps the result of a read.
-	noted := func(last *atomic.Pointer[hookRead], read func(context.Context, component.DependentReader) *hookRead) gadgetHook {
+	noted := func(last *atomic.Pointer[hookRead],
+		read func(context.Context, component.DependentReader) *hookRead,
+	) gadgetHook {
 		return func(ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader) error {
 			last.Store(read(ctx, dependents))
 			return nil
@@ -54,12 +56,14 @@ var _ = Describe("The dependents that a hook reads:", func() {
 		})
 	}
 
-	It("externals of a kind are listed as their last observations show them, without a call and without a request", func(ctx SpecContext) {
+	It("externals of a kind are listed as their last observations show them, without a call and "+
+		"without a request", func(ctx SpecContext) {
 		cloud := componenttest.NewCloud()
 		var before, after atomic.Pointer[hookRead]
 		runOperator(operator, operatorOptions{
 			component: component.Options{Externals: []external.Driver{
-				external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
+				external.Of("Thing", componenttest.Things{Cloud: cloud},
+					external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
 			}},
 			hooks: gadgetHooks{PreReconcile: listed(&before, things), PostReconcile: listed(&after, things)},
 		})
@@ -76,12 +80,15 @@ var _ = Describe("The dependents that a hook reads:", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 	})
 
-	It("objects that the component only observes are read like others, also before the rendering and after a restart", func(ctx SpecContext) {
+	It("objects that the component only observes are read like others, also before the rendering and "+
+		"after a restart", func(ctx SpecContext) {
 		var before, after, named atomic.Pointer[hookRead]
 		key := manifests.Key{Kind: "Service", Namespace: namespace, Name: "db"}
 		options := operatorOptions{hooks: gadgetHooks{
 			PreReconcile: listed(&before, services),
-			PostPass: func(ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader, _ component.PassResult) error {
+			PostPass: func(ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader,
+				_ component.PassResult,
+			) error {
 				after.Store(hookReadOf(dependents.List(ctx, services)))
 				service, err := dependents.Get(ctx, key)
 				r := &hookRead{err: err}
@@ -93,14 +100,16 @@ var _ = Describe("The dependents that a hook reads:", func() {
 			},
 		}}
 		stop := runOperator(operator, options)
-		observed := "apiVersion: v1\nkind: Service\nmetadata: {name: db, annotations: {" + settingOf(operator, "reconcile-policy", "observe") + "}}"
+		observed := "apiVersion: v1\nkind: Service\nmetadata: {name: db, annotations: {" + settingOf(operator,
+			"reconcile-policy", "observe") + "}}"
 		own := "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80}]}"
 		g := newGadget(ctx, namespace, "app", together(observed, own), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False DependentsNotReady"))
 		Eventually(ctx, after.Load).Should(Equal(&hookRead{names: []string{"web"}}), "nobody has created the other Service")
 		Eventually(ctx, func() bool { r := named.Load(); return r != nil && apierrors.IsNotFound(r.err) }).Should(BeTrue())
 
-		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "+namespace+", labels: {phase: open}}\nspec: {ports: [{port: 80}]}")
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "+namespace+
+			", labels: {phase: open}}\nspec: {ports: [{port: 80}]}")
 		expectReady(ctx, g)
 		Eventually(ctx, after.Load).Should(Equal(&hookRead{names: []string{"db", "web"}}))
 		Eventually(ctx, named.Load).Should(Equal(&hookRead{names: []string{"open"}}))
@@ -129,7 +138,8 @@ var _ = Describe("The dependents that a hook reads:", func() {
 		}})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring(
-			"read Deployment.apps.example.com: no dependent has this group and kind, and the API server does not serve it; correct the key")))
+			"read Deployment.apps.example.com: no dependent has this group and kind, and the API server does not serve it; "+
+				"correct the key")))
 		settle(ctx, operator)
 		had := calls.Load()
 		Consistently(ctx, calls.Load).WithTimeout(time.Second).Should(Equal(had))
@@ -158,6 +168,7 @@ var _ = Describe("The dependents that a hook reads:", func() {
 		Expect(before.Load()).To(Equal(&hookRead{}), "the definition is not applied yet")
 		Expect(served.Load()).To(Equal(&hookRead{}))
 		Expect(meta.IsNoMatchError(unserved.Load().err)).To(BeTrue(), "%v", unserved.Load().err)
-		Expect(externals.Load().err).To(MatchError(ContainSubstring("no handler is registered for externals of the kind Thing; no kind is registered")))
+		Expect(externals.Load().err).
+			To(MatchError(ContainSubstring("no handler is registered for externals of the kind Thing; no kind is registered")))
 	})
 })

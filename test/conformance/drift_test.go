@@ -42,16 +42,45 @@ var _ = Describe("Drift of dependents:", func() {
 		return func(ctx context.Context, o *unstructured.Unstructured) { patch(ctx, o, patchText) }
 	}
 	changes := map[string]change{
-		"a value that was changed":                  {settings, merge(`{"data":{"value":"theirs"}}`), []string{"data", "value"}},
-		"a value that was removed":                  {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
-		"all values that were removed":              {settings, merge(`{"data":null}`), []string{"data", "value"}},
-		"a label that was removed":                  {settings, merge(`{"metadata":{"labels":{"team":null}}}`), []string{"metadata", "labels", "team"}},
-		"a label that was changed":                  {web, merge(`{"metadata":{"labels":{"team":"red"}}}`), []string{"metadata", "labels", "team"}},
-		"a digest that was changed":                 {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`), []string{"metadata", "annotations", operatorName + "/digest"}},
-		"the owner label":                           {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the owner label of a workload":             {web, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"an edited owner label":                     {settings, merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`), []string{"metadata", "labels", operatorName + "/owner-id"}},
-		"the annotation with the name of the owner": {settings, merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`), []string{"metadata", "annotations", operatorName + "/owner-id"}},
+		"a value that was changed": {
+			settings, merge(`{"data":{"value":"theirs"}}`),
+			[]string{"data", "value"},
+		},
+		"a value that was removed":     {settings, merge(`{"data":{"value":null}}`), []string{"data", "value"}},
+		"all values that were removed": {settings, merge(`{"data":null}`), []string{"data", "value"}},
+		"a label that was removed": {
+			settings, merge(`{"metadata":{"labels":{"team":null}}}`),
+			[]string{"metadata", "labels", "team"},
+		},
+		"a label that was changed": {
+			web, merge(`{"metadata":{"labels":{"team":"red"}}}`),
+			[]string{"metadata", "labels", "team"},
+		},
+		"a digest that was changed": {
+			settings,
+			merge(`{"metadata":{"annotations":{"` + operatorName + `/digest":"0"}}}`),
+			[]string{"metadata", "annotations", operatorName + "/digest"},
+		},
+		"the owner label": {
+			settings,
+			merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`),
+			[]string{"metadata", "labels", operatorName + "/owner-id"},
+		},
+		"the owner label of a workload": {
+			web,
+			merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":null}}}`),
+			[]string{"metadata", "labels", operatorName + "/owner-id"},
+		},
+		"an edited owner label": {
+			settings,
+			merge(`{"metadata":{"labels":{"` + operatorName + `/owner-id":"edited"}}}`),
+			[]string{"metadata", "labels", operatorName + "/owner-id"},
+		},
+		"the annotation with the name of the owner": {
+			settings,
+			merge(`{"metadata":{"annotations":{"` + operatorName + `/owner-id":null}}}`),
+			[]string{"metadata", "annotations", operatorName + "/owner-id"},
+		},
 		"replicas that were scaled": {web, func(ctx context.Context, o *unstructured.Unstructured) {
 			scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
 			Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale))).To(Succeed())
@@ -91,7 +120,8 @@ var _ = Describe("Drift of dependents:", func() {
 			mark := markAudit(ctx)
 			deleted := configMapOf(ctx, namespace)
 			remove(ctx, deleted)
-			Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "settings"); return err }).Should(Succeed())
+			Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "settings"); return err }).
+				Should(Succeed())
 			Expect(configMapOf(ctx, namespace).GetUID()).NotTo(Equal(deleted.GetUID()))
 			requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps")
 			Expect(requests).To(HaveLen(1), "%v", verbs(requests))
@@ -103,17 +133,20 @@ var _ = Describe("Drift of dependents:", func() {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			policy := fmt.Sprintf("%s/update-policy: %s", operator, policy)
-			g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours", policy), deployment("web", policy)), servedBy(operator))
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours", policy), deployment("web", policy)),
+				servedBy(operator))
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			mark, before := markAudit(ctx), passes(operator)
 
-			patch(ctx, configMapOf(ctx, namespace), `{"data":{"theirs":"x"},"metadata":{"labels":{"theirs":"x"},"finalizers":["example.com/theirs"]}}`)
+			patch(ctx, configMapOf(ctx, namespace),
+				`{"data":{"theirs":"x"},"metadata":{"labels":{"theirs":"x"},"finalizers":["example.com/theirs"]}}`)
 			patch(ctx, deploymentOf(ctx, namespace), `{"metadata":{"annotations":{"theirs":"x"}},"spec":{"paused":true}}`)
 
 			Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 			settle(ctx, operator)
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps", "deployments"))).To(BeEmpty())
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps", "deployments"))).
+				To(BeEmpty())
 			Expect(text(configMapOf(ctx, namespace), "data", "theirs")).To(Equal("x"))
 			patch(ctx, configMapOf(ctx, namespace), `{"metadata":{"finalizers":null}}`)
 		})
@@ -125,7 +158,8 @@ var _ = Describe("Drift of dependents:", func() {
 			for i := range 30 {
 				patch(ctx, configMapOf(ctx, namespace), fmt.Sprintf(`{"data":{"value":"theirs %d"}}`, i))
 			}
-			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"), "the value was not restored after the repair conflict")
+			Eventually(ctx, func() string { return text(configMapOf(ctx, namespace), "data", "value") }).Should(Equal("ours"),
+				"the value was not restored after the repair conflict")
 		})
 	})
 

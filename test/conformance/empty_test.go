@@ -9,12 +9,14 @@ import (
 )
 
 var _ = Describe("Renderings without objects:", func() {
-	It("a rendering without objects is refused until the component allows it, and then all dependents are pruned", func(ctx SpecContext) {
+	It("a rendering without objects is refused until the component allows it, and then all "+
+		"dependents are pruned", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, "")
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("the rendering is empty"), ContainSubstring("(3)")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
+			ContainSubstring("the rendering is empty"), ContainSubstring("(3)")))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
 
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.AllowEmpty = true })
@@ -25,7 +27,8 @@ var _ = Describe("Renderings without objects:", func() {
 
 	It("a rendering without objects is refused also while the last dependents are being pruned", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: "+namespace+", finalizers: [example.com/hold]}")
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: "+namespace+
+			", finalizers: [example.com/hold]}")
 		g := newGadget(ctx, namespace, "app", together(configMap("held", "a"), configMap("settings", "a")))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, configMap("settings", "a"))

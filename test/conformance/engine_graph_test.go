@@ -90,7 +90,8 @@ metadata:
 		return created, existing
 	}
 
-	It("engine.Engine applies the objects in the order of their dependencies, with the values that they bind", func(ctx SpecContext) {
+	It("engine.Engine applies the objects in the order of their dependencies, with the values "+
+		"that they bind", func(ctx SpecContext) {
 		created, existing := apply(ctx, map[string]any{"exposed": false})
 		Expect(created).To(Equal([]string{"settings", "view"}))
 		Expect(existing).To(ConsistOf("settings", "view"))
@@ -99,7 +100,8 @@ metadata:
 		Expect(view.Object).To(HaveKeyWithValue("data", HaveKeyWithValue("title", "Shop")))
 	})
 
-	It("engine.Engine applies and deletes an object by its condition, with the parameters of the pass", func(ctx SpecContext) {
+	It("engine.Engine applies and deletes an object by its condition, with the "+
+		"parameters of the pass", func(ctx SpecContext) {
 		_, existing := apply(ctx, map[string]any{"exposed": true})
 		Expect(existing).To(ConsistOf("settings", "view", "page"))
 		_, existing = apply(ctx, map[string]any{"exposed": false})
@@ -109,7 +111,8 @@ metadata:
 	})
 
 	It("engine.Engine names an object whose type nobody defines, and applies the other objects", func(ctx SpecContext) {
-		pass.Desired = normalised(pass.Owner, together(configMap("plain", "x"), "apiVersion: none.example.com/v1\nkind: Thing\nmetadata: {name: thing}"))
+		pass.Desired = normalised(pass.Owner, together(configMap("plain", "x"),
+			"apiVersion: none.example.com/v1\nkind: Thing\nmetadata: {name: thing}"))
 		var waiting []result.Waiting
 		Eventually(ctx, func() ([]result.Waiting, error) {
 			pass.Now = time.Now()

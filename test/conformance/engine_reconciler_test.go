@@ -82,9 +82,13 @@ func resultOf(o result.Outcome) reconcile.Result {
 
 // make makes a pass over one set.
 func (r *engineReconciler) make(
-	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context, engine.Pass) (result.Outcome, error),
+	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context,
+		engine.Pass) (result.Outcome, error),
 ) (result.Outcome, error) {
-	owner := manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: g.Namespace, Name: g.Name + "-" + set}
+	owner := manifests.Owner{
+		Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: g.Namespace,
+		Name: g.Name + "-" + set,
+	}
 	decoded, err := manifests.Decode(set, []byte(text))
 	if err != nil {
 		return result.Outcome{}, err
@@ -168,7 +172,8 @@ func runEngine(name string) *engineReconciler {
 }
 
 var _ = Describe("The reconcile function of an author:", func() {
-	It("calls engine.Engine for several sets, one of them a single object, with dependencies, conditions and observed objects, and deletes them in reverse", func(ctx SpecContext) {
+	It("calls engine.Engine for several sets, one of them a single object, with dependencies, conditions and observed "+
+		"objects, and deletes them in reverse", func(ctx SpecContext) {
 		namespace, name := newNamespace(ctx), newOperatorName()
 		set := func(setting, value string) string { return settingOf(name, setting, value) }
 		graph := func(phase, key string) string {
@@ -185,29 +190,38 @@ var _ = Describe("The reconcile function of an author:", func() {
 		r := runEngine(name)
 		g := newGadget(ctx, namespace, "app", graph("begun", "key"), servedBy(name))
 		Eventually(ctx, func() []string { return r.waits(graphSet) }).Should(ConsistOf(
-			"after: DependencyNotReady", "base: InProgress", "below: DependencyNotReady", "broken: Invalid", "theirs: Absent", "view: ExportMissing"))
+			"after: DependencyNotReady", "base: InProgress", "below: DependencyNotReady", "broken: Invalid", "theirs: Absent",
+			"view: ExportMissing"))
 		Expect(configMapExists(ctx, namespace, "single") && configMapExists(ctx, namespace, "plain")).To(BeTrue())
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3), "single, plain and base")
 
-		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}\ndata: {value: 'on'}")
+		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+
+			"}\ndata: {value: 'on'}")
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "view") }).Should(BeTrue())
 		changeManifests(ctx, g, graph("done", "other"))
 		Eventually(ctx, func() bool {
-			return configMapExists(ctx, namespace, "after") && configMapExists(ctx, namespace, "below") && len(r.waits(graphSet)) == 0
+			return configMapExists(ctx, namespace, "after") && configMapExists(ctx, namespace, "below") &&
+				len(r.waits(graphSet)) == 0
 		}).Should(BeTrue())
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "view").Object["data"]).To(Equal(map[string]any{"value": "on"}))
 		Expect(r.recorded(singleSet)).To(HaveExactElements(HaveField("Name", "single")))
 		Expect(r.recorded(graphSet)).To(HaveLen(6))
 		writes := writesIn(ctx, 0, name, namespace)
-		Expect(indexOf(writes, "update configmaps/base")).To(BeNumerically("<", indexOf(writes, "create configmaps/after")), "%v", writes)
+		Expect(indexOf(writes, "update configmaps/base")).To(BeNumerically("<", indexOf(writes, "create configmaps/after")),
+			"%v", writes)
 
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		expectGone(ctx, g)
 		deletes := writesIn(ctx, mark, name, namespace)
 		Expect(deletes).To(HaveLen(7))
-		for _, pair := range [][2]string{{"configmaps/after", "configmaps/base"}, {"configmaps/after", "configmaps/broken"}, {"configmaps/below", "configmaps/broken"}} {
-			Expect(indexOf(deletes, "delete "+pair[0])).To(BeNumerically("<", indexOf(deletes, "delete "+pair[1])), "%v", deletes)
+		for _, pair := range [][2]string{
+			{"configmaps/after", "configmaps/base"},
+			{"configmaps/after", "configmaps/broken"},
+			{"configmaps/below", "configmaps/broken"},
+		} {
+			Expect(indexOf(deletes, "delete "+pair[0])).To(BeNumerically("<", indexOf(deletes, "delete "+pair[1])),
+				"%v", deletes)
 		}
 		Expect(deletes[6]).To(Equal("delete configmaps/single"), "the sets are deleted one after the other")
 		Expect(configMapExists(ctx, namespace, "theirs")).To(BeTrue())

@@ -78,7 +78,10 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 	}
 	run := func(relation *eventsource.Relation[*gadget.Gadget, *corev1.ConfigMap]) {
 		GinkgoHelper()
-		runOperator(operator, operatorOptions{generate: nothing, hooks: hookSeeing(s, relation), built: withSources(relation)})
+		runOperator(operator, operatorOptions{
+			generate: nothing, hooks: hookSeeing(s, relation),
+			built: withSources(relation),
+		})
 	}
 	// sees waits until the components first and second saw these values last.
 	sees := func(ctx context.Context, first, second string) {
@@ -114,7 +117,8 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		return far
 	}
 
-	It("an annotation of an object in the target cluster names its components, also after the kubeconfig was replaced", func(ctx SpecContext) {
+	It("an annotation of an object in the target cluster names its components, also after the kubeconfig "+
+		"was replaced", func(ctx SpecContext) {
 		o := options()
 		o.InTarget = true
 		run(eventsource.Related("far", o))
@@ -148,7 +152,8 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		Eventually(ctx, watches).Should(BeEmpty())
 	})
 
-	It("an annotation of an object in the cluster of a source names its components, also with another configuration", func(ctx SpecContext) {
+	It("an annotation of an object in the cluster of a source names its components, also with another "+
+		"configuration", func(ctx SpecContext) {
 		var watches [2]openRequests
 		var configs [2]*rest.Config
 		var current atomic.Int64

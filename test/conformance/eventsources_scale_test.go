@@ -117,7 +117,8 @@ func newVisit(
 		footprints[kind] = append(footprints[kind], weak.Make(t))
 		return t
 	}
-	related, polling, each, inbound := newFootprint("related"), newFootprint("polling"), newFootprint("polling-each"), newFootprint("inbound")
+	related, polling, each, inbound := newFootprint("related"), newFootprint("polling"), newFootprint("polling-each"),
+		newFootprint("inbound")
 	v := &visit{}
 	v.related = eventsource.Related("related", configMapOptions{
 		Of: func(g *gadget.Gadget) []client.ObjectKey {
@@ -126,14 +127,15 @@ func newVisit(
 		},
 		Selector: selector, Part: contentOf, Whole: true,
 	})
-	v.polling = eventsource.Polling[*gadget.Gadget]("polling", 10*time.Millisecond, func(context.Context) (map[client.ObjectKey]reading, error) {
-		v.polls.Add(1)
-		values, value := map[client.ObjectKey]reading{}, reading{int(number.Load()), polling}
-		for _, name := range all {
-			values[client.ObjectKey{Namespace: namespace, Name: name}] = value
-		}
-		return values, nil
-	})
+	v.polling = eventsource.Polling[*gadget.Gadget]("polling",
+		10*time.Millisecond, func(context.Context) (map[client.ObjectKey]reading, error) {
+			v.polls.Add(1)
+			values, value := map[client.ObjectKey]reading{}, reading{int(number.Load()), polling}
+			for _, name := range all {
+				values[client.ObjectKey{Namespace: namespace, Name: name}] = value
+			}
+			return values, nil
+		})
 	v.each = eventsource.PollingEach("polling-each", eventsource.PollOptions[*gadget.Gadget, reading]{
 		Fetch: func(context.Context, *gadget.Gadget) (reading, error) {
 			v.fetches.Add(1)
@@ -161,7 +163,8 @@ func (v *visit) text(ctx context.Context, g *gadget.Gadget) string {
 	polling, _, _ := v.polling.Get(g)
 	each, _, _ := v.each.Get(g)
 	inbound, _, _ := v.inbound.Get(g)
-	return fmt.Sprintf("related %s, polling %d, polling-each %d, inbound %d", contents(found, err), polling.Number, each.Number, inbound.Number)
+	return fmt.Sprintf("related %s, polling %d, polling-each %d, inbound %d", contents(found, err), polling.Number,
+		each.Number, inbound.Number)
 }
 
 // contents returns the names and values of objects.
@@ -190,7 +193,10 @@ func stacksOfSources() []string {
 }
 
 // nothing renders no dependents.
-var nothing = generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) { return nil, nil })
+var nothing = generator.GeneratorFunc(func(context.Context, generator.Request) ([]client.Object, error) {
+	return nil,
+		nil
+})
 
 // isOfEventSources reports whether a goroutine runs code of an event source.
 func isOfEventSources(stack string) bool {
@@ -200,7 +206,8 @@ func isOfEventSources(stack string) bool {
 }
 
 var _ = Describe("Many event sources:", slow, Serial, func() {
-	It("sources that come and go while components change, with restarts, work each time, leave nothing behind, and lose no event", func(ctx SpecContext) {
+	It("sources that come and go while components change, with restarts, work each time, leave nothing behind, and "+
+		"lose no event", func(ctx SpecContext) {
 		const rounds, restarts, components = 1000, 3, 10
 		namespace, operator, watches := newNamespace(ctx), newOperatorName(), &openRequests{}
 		own := labels.SelectorFromSet(labels.Set{"spec": namespace})
@@ -209,7 +216,8 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		s := &seen{}
 		start := func() (stop func()) {
 			always := eventsource.Related("always", configMapOptions{
-				For: eventsource.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Selector: own, Part: contentOf, Whole: true,
+				For: eventsource.ForAnnotation[*corev1.ConfigMap]("example.com/gadgets"), Selector: own, Part: contentOf,
+				Whole: true,
 			})
 			return runOperator(operator, operatorOptions{
 				generate: nothing, transport: watches.wrap,
@@ -230,7 +238,8 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 
 		// What there is, as the spec wrote it: the object that each component is related to, and the content of each object.
 		var names []string
-		objects, choice, content, listed := map[string]*corev1.ConfigMap{}, map[string]string{}, map[string]string{}, map[string][]string{}
+		objects, choice, content, listed := map[string]*corev1.ConfigMap{}, map[string]string{}, map[string]string{},
+			map[string][]string{}
 		for i := range 5 {
 			c := newConfigMap(namespace, fmt.Sprint("c", i))
 			c.Labels, c.Data = map[string]string{"spec": namespace}, map[string]string{"value": "0"}
@@ -350,7 +359,8 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 			}
 			for range 20 {
 				for name := range gadgets {
-					Expect(v.inbound.Put(client.ObjectKey{Namespace: namespace, Name: name}, reading{Number: rounds - 1})).To(Succeed())
+					Expect(v.inbound.Put(client.ObjectKey{Namespace: namespace, Name: name}, reading{Number: rounds - 1})).
+						To(Succeed())
 				}
 			}
 			Eventually(ctx, func() int64 {
@@ -386,7 +396,8 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		Eventually(ctx, stacksOfSources).Should(BeEmpty())
 	}, NodeTimeout(5*time.Minute))
 
-	It("1,000 components that share a related object cost one watch, and a polled value of each is fetched as often as said, without bursts", func(ctx SpecContext) {
+	It("1,000 components that share a related object cost one watch, and a polled value of each is fetched as often as "+
+		"said, without bursts", func(ctx SpecContext) {
 		const components, interval = 1000, 10 * time.Second
 		namespace, operator, watches := newNamespace(ctx), newOperatorName(), &openRequests{}
 		own := labels.SelectorFromSet(labels.Set{"spec": namespace})
@@ -489,7 +500,10 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 			},
 		})
 		s := &seen{}
-		runOperator(operator, operatorOptions{generate: nothing, hooks: hookSeeing(s, settings), built: withSources(settings)})
+		runOperator(operator, operatorOptions{
+			generate: nothing, hooks: hookSeeing(s, settings),
+			built: withSources(settings),
+		})
 		near := newGadget(ctx, namespace, "near", "", servedBy(operator))
 		inFar := func(g *gadget.Gadget) { g.Spec.Parameters = map[string]string{"cluster": "far"} }
 		first := newGadget(ctx, namespace, "first", "", servedBy(operator), inFar)

@@ -132,7 +132,8 @@ func hookSeeing(s *seen, from *eventsource.Relation[*gadget.Gadget, *corev1.Conf
 }
 
 var _ = Describe("Event sources:", func() {
-	It("a hook and a generator see related objects, and a change of one renders the component again", func(ctx SpecContext) {
+	It("a hook and a generator see related objects, and a change of one renders the "+
+		"component again", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		c := shared(ctx, namespace, "shared", "a")
 		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf, Whole: true})
@@ -163,7 +164,8 @@ var _ = Describe("Event sources:", func() {
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal("null"))
 	})
 
-	It("a related object that changes costs no request where it is kept, and one read where it is not", func(ctx SpecContext) {
+	It("a related object that changes costs no request where it is kept, and one read "+
+		"where it is not", func(ctx SpecContext) {
 		const components, workers, changes = 100, 8, 3
 		for _, kept := range []bool{true, false} {
 			namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
@@ -194,7 +196,8 @@ var _ = Describe("Event sources:", func() {
 		}
 	})
 
-	It("an object that was not touched for long is dropped from memory, and read when it is wanted", func(ctx SpecContext) {
+	It("an object that was not touched for long is dropped from memory, and read when "+
+		"it is wanted", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		shared(ctx, namespace, "shared", "a")
 		settings := eventsource.Related("settings", configMapOptions{
@@ -222,7 +225,8 @@ var _ = Describe("Event sources:", func() {
 			For: eventsource.ForLabels[*corev1.ConfigMap]("example.com/gadget", ""), Part: contentOf,
 		})
 		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(
-			eventsource.AsInput[*gadget.Gadget](owned), eventsource.AsInput[*gadget.Gadget](annotated), eventsource.AsInput[*gadget.Gadget](labelled),
+			eventsource.AsInput[*gadget.Gadget](owned), eventsource.AsInput[*gadget.Gadget](annotated),
+			eventsource.AsInput[*gadget.Gadget](labelled),
 		)})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
@@ -230,7 +234,8 @@ var _ = Describe("Event sources:", func() {
 		c := shared(ctx, namespace, "c", "a")
 		for want, change := range map[string]string{
 			`{"owned":[{"value":"a"}]}`: fmt.Sprintf(
-				`{"metadata":{"ownerReferences":[{"apiVersion":"gadgets.example.com/v1","kind":"Gadget","name":"app","uid":%q}]}}`, g.UID),
+				`{"metadata":{"ownerReferences":[{"apiVersion":"gadgets.example.com/v1","kind":"Gadget","name":"app","uid":%q}]}}`,
+				g.UID),
 			`{"annotated":[{"value":"a"}]}`: `{"metadata":{"annotations":{"example.com/gadgets":"other/x, app"}}}`,
 			`{"labelled":[{"value":"a"}]}`:  `{"metadata":{"labels":{"example.com/gadget":"app"}}}`,
 		} {
@@ -241,7 +246,8 @@ var _ = Describe("Event sources:", func() {
 		}
 	})
 
-	It("a write of a hook wakes other components that share the object, but not the writer, and is read at once", func(ctx SpecContext) {
+	It("a write of a hook wakes other components that share the object, but not the writer, and is "+
+		"read at once", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		shared(ctx, namespace, "shared", "a")
 		relation := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Whole: true})
@@ -287,16 +293,18 @@ var _ = Describe("Event sources:", func() {
 		}
 	})
 
-	It("a polled value is an input; an equal value wakes nobody, and a failing fetch keeps the last one", func(ctx SpecContext) {
+	It("a polled value is an input; an equal value wakes nobody, and a failing fetch keeps "+
+		"the last one", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		rate, fails := atomic.Int64{}, atomic.Bool{}
 		rate.Store(1)
-		polled := eventsource.Polling[*gadget.Gadget]("rates", 50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int64, error) {
-			if fails.Load() {
-				return nil, errors.New("the bank is closed")
-			}
-			return map[client.ObjectKey]int64{{Namespace: namespace, Name: "app"}: rate.Load()}, nil
-		})
+		polled := eventsource.Polling[*gadget.Gadget]("rates",
+			50*time.Millisecond, func(context.Context) (map[client.ObjectKey]int64, error) {
+				if fails.Load() {
+					return nil, errors.New("the bank is closed")
+				}
+				return map[client.ObjectKey]int64{{Namespace: namespace, Name: "app"}: rate.Load()}, nil
+			})
 		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(eventsource.AsInput(polled))})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
@@ -315,7 +323,8 @@ var _ = Describe("Event sources:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionInputStale, BeEmpty())
 	})
 
-	It("the first pass waits for the first value, outside the workers, and fails for an input that cannot be fetched", func(ctx SpecContext) {
+	It("the first pass waits for the first value, outside the workers, and fails for an input that "+
+		"cannot be fetched", func(ctx SpecContext) {
 		namespace, operator, d := newNamespace(ctx), newOperatorName(), &diary{}
 		answer := make(chan error)
 		versions := eventsource.PollingEach("version", eventsource.PollOptions[*gadget.Gadget, string]{
@@ -354,7 +363,8 @@ var _ = Describe("Event sources:", func() {
 		Expect(rendered(ctx, namespace)()).To(Equal(`{"version":"2"}`))
 	})
 
-	It("a webhook that is signed wakes its component, and nothing is fetched for a suspended component", func(ctx SpecContext) {
+	It("a webhook that is signed wakes its component, and nothing is fetched for a "+
+		"suspended component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		releases := eventsource.Inbound("release", eventsource.InboundOptions[*gadget.Gadget, string]{
 			Fetch: func(context.Context) (map[client.ObjectKey]string, error) {
@@ -382,7 +392,10 @@ var _ = Describe("Event sources:", func() {
 			Expect(response.Body.Close()).To(Succeed())
 			return response.StatusCode
 		}
-		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(eventsource.AsInput[*gadget.Gadget](releases), polled)})
+		runOperator(operator, operatorOptions{
+			generate: inputsInto,
+			built:    withSources(eventsource.AsInput[*gadget.Gadget](releases), polled),
+		})
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		Expect(rendered(ctx, namespace)()).To(Equal(`{"release":"1.0"}`))
@@ -414,7 +427,8 @@ var _ = Describe("Event sources:", func() {
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "beta") }).Should(BeFalse())
 	})
 
-	It("a condition in Go sees the component and the value of an event source, and an object becomes ready when the value changes", func(ctx SpecContext) {
+	It("a condition in Go sees the component and the value of an event source, and an object becomes ready when the "+
+		"value changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		allowed := eventsource.Inbound("allowed", eventsource.InboundOptions[*gadget.Gadget, string]{})
 		options := component.Options{Watching: component.Watching{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}}}
@@ -438,7 +452,8 @@ var _ = Describe("Event sources:", func() {
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		Expect(allowed.Put(name, "b")).To(Succeed())
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring(`app has a, allowed is "b"`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring(`app has a, allowed is "b"`)))
 		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps")).To(BeEmpty())
 
 		By("a manifest with the value")
@@ -447,7 +462,8 @@ var _ = Describe("Event sources:", func() {
 
 		By("an object that is not cached, and a condition that panics")
 		changeManifests(ctx, g, together(configMap("first", "b", readyWhen("never")),
-			"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+readyWhen("allowed")+"}}\nspec: {ports: [{port: 80}]}"))
+			"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+readyWhen("allowed")+
+				"}}\nspec: {ports: [{port: 80}]}"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
 			ContainSubstring("add Service to Options.Watching.CacheFull"), ContainSubstring("go/never panicked")))
 	})
@@ -459,7 +475,10 @@ var _ = Describe("Event sources:", func() {
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		shared(ctx, namespace, "shared", "a")
-		settings := eventsource.AsInput(eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf}))
+		settings := eventsource.AsInput(eventsource.Related("settings", configMapOptions{
+			Of:   toShared(namespace),
+			Part: contentOf,
+		}))
 		remove, err := reconciler.AddEventSource(settings)
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal(`{"settings":[{"value":"a"}]}`))
@@ -472,7 +491,8 @@ var _ = Describe("Event sources:", func() {
 		_, err = reconciler.AddEventSource(eventsource.Related("Not a name", configMapOptions{}))
 		Expect(err).To(MatchError(ContainSubstring(`event source "Not a name"`)))
 		type unknown struct{ corev1.ConfigMap }
-		_, err = reconciler.AddEventSource(eventsource.Related("unknown", eventsource.RelatedOptions[*gadget.Gadget, *unknown]{}))
+		_, err = reconciler.AddEventSource(eventsource.Related("unknown",
+			eventsource.RelatedOptions[*gadget.Gadget, *unknown]{}))
 		Expect(err).To(MatchError(ContainSubstring("add the type of the related objects to the scheme")))
 	})
 })
@@ -535,7 +555,9 @@ var _ = Describe("The reader of dependents:", func() {
 					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
 				},
 				transport: held.wrap,
-				hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
+				hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget,
+					dependents component.DependentReader,
+				) error {
 					key := manifests.Key{Kind: "ConfigMap", Namespace: g.Namespace, Name: "settings"}
 					c, err := component.As[*corev1.ConfigMap](dependents.Get(ctx, key))
 					if err == nil {
@@ -553,7 +575,8 @@ var _ = Describe("The reader of dependents:", func() {
 			changeManifests(ctx, g, configMap("settings", "1"))
 			expectReady(ctx, g)
 			Expect(seen.all()).To(Equal(map[string]string{"app": "1"}))
-			Expect(requestsSince(ctx, mark, operator).Resource("configmaps").Where(func(e testcluster.Event) bool { return e.Verb == "get" })).
+			Expect(requestsSince(ctx, mark, operator).Resource("configmaps").
+				Where(func(e testcluster.Event) bool { return e.Verb == "get" })).
 				To(HaveLen(reads), string(policy))
 			held.release()
 		}
@@ -561,7 +584,8 @@ var _ = Describe("The reader of dependents:", func() {
 })
 
 var _ = Describe("Idle components:", func() {
-	It("the inventory of a component without passes leaves the memory, and is read by one request when it is wanted", func(ctx SpecContext) {
+	It("the inventory of a component without passes leaves the memory, and is read by one request when "+
+		"it is wanted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		runOperator(operator, operatorOptions{component: component.Options{
@@ -590,7 +614,8 @@ var _ = Describe("Idle components:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("an inventory in Secrets leaves the memory, too, and is read by one request when it is wanted", func(ctx SpecContext) {
+	It("an inventory in Secrets leaves the memory, too, and is read by one request when "+
+		"it is wanted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		options := spilling
@@ -635,7 +660,8 @@ var _ = Describe("Idle components:", func() {
 		}
 		stop := start()
 		for i := range 5 {
-			expectReady(ctx, newGadget(ctx, namespace, fmt.Sprint("g", i), configMaps(fmt.Sprint("c", i), 20, "a"), servedBy(operator)))
+			expectReady(ctx, newGadget(ctx, namespace, fmt.Sprint("g", i), configMaps(fmt.Sprint("c", i), 20, "a"),
+				servedBy(operator)))
 		}
 		settle(ctx, operator)
 		stop()

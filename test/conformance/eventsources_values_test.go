@@ -24,7 +24,10 @@ var _ = Describe("Values of event sources:", func() {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		c := shared(ctx, namespace, "shared", "a")
 		settings := eventsource.Related("settings", configMapOptions{Of: toShared(namespace), Part: contentOf})
-		runOperator(operator, operatorOptions{generate: nothing, hooks: hookSeeing(s, settings), built: withSources(settings)})
+		runOperator(operator, operatorOptions{
+			generate: nothing, hooks: hookSeeing(s, settings),
+			built: withSources(settings),
+		})
 		for i := range components {
 			newGadget(ctx, namespace, fmt.Sprint("g", i), "", servedBy(operator))
 		}
@@ -45,7 +48,8 @@ var _ = Describe("Values of event sources:", func() {
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal([]string{"get configmaps 200"}))
 	})
 
-	It("a value that is not known is told apart from an empty one, and is asked for when it is wanted", func(ctx SpecContext) {
+	It("a value that is not known is told apart from an empty one, and is asked for when "+
+		"it is wanted", func(ctx SpecContext) {
 		namespace, operator, s := newNamespace(ctx), newOperatorName(), &seen{}
 		var answer atomic.Pointer[string]
 		answer.Store(new(""))
@@ -106,9 +110,10 @@ var _ = Describe("Values of event sources:", func() {
 		mail := eventsource.Inbound("login", eventsource.InboundOptions[*gadget.Gadget, map[string]string]{})
 		var answer atomic.Pointer[string]
 		answer.Store(new("hidden-a"))
-		polled := eventsource.Polling[*gadget.Gadget]("polled", time.Hour, func(context.Context) (map[client.ObjectKey]string, error) {
-			return map[client.ObjectKey]string{{Namespace: namespace, Name: "app"}: *answer.Load()}, nil
-		})
+		polled := eventsource.Polling[*gadget.Gadget]("polled",
+			time.Hour, func(context.Context) (map[client.ObjectKey]string, error) {
+				return map[client.ObjectKey]string{{Namespace: namespace, Name: "app"}: *answer.Load()}, nil
+			})
 		runOperator(operator, operatorOptions{generate: inputsInto, built: withSources(
 			eventsource.AsSecretInput(mail), eventsource.AsInput(eventsource.AsSecretInput(polled)),
 		)})

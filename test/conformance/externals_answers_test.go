@@ -82,11 +82,13 @@ var _ = Describe("Answers about externals:", func() {
 		cloud, operator, namespace = componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 	})
 	run := func(kinds ...external.Driver) (stop func()) {
-		return runOperator(operator, operatorOptions{component: component.Options{Externals: append(cloudKinds(cloud), kinds...)}})
+		return runOperator(operator,
+			operatorOptions{component: component.Options{Externals: append(cloudKinds(cloud), kinds...)}})
 	}
 	set := func(name, value string) string { return fmt.Sprintf("%s/%s: %q", operator, name, value) }
 
-	It("an external with bound values is compared with these values, so it is neither updated nor reported with a repair conflict at rest", func(ctx SpecContext) {
+	It("an external with bound values is compared with these values, so it is neither updated nor reported with a repair "+
+		"conflict at rest", func(ctx SpecContext) {
 		run()
 		g := newGadget(ctx, namespace, "app", thing("Thing", "source", "first", set("export", "value=self.status.value"))+
 			thing("NamedThing", "bound", "${{ value }}", set("bind", "true")), servedBy(operator))
@@ -103,18 +105,26 @@ var _ = Describe("Answers about externals:", func() {
 	})
 
 	It("a hole that is the whole field keeps its type, in a field that is no text", func(ctx SpecContext) {
-		run(external.Of("SizedThing", sized{componenttest.Things{Cloud: cloud}}, external.Options[sizedSpec]{Poll: quick.Poll, Settle: quick.Settle}))
+		run(external.Of("SizedThing", sized{componenttest.Things{Cloud: cloud}}, external.Options[sizedSpec]{
+			Poll:   quick.Poll,
+			Settle: quick.Settle,
+		}))
 		g := newGadget(ctx, namespace, "app",
 			configMap("source", "7", settingOf(operator, "export", "size=int(self.data.value)"))+
-				"\n---\napiVersion: external.fairlead.io/v1\nkind: SizedThing\nmetadata: {name: one, annotations: {"+settingOf(operator, "bind", "true")+"}}\n"+
+				"\n---\napiVersion: external.fairlead.io/v1\nkind: SizedThing\nmetadata: {name: one, annotations: {"+
+				settingOf(operator, "bind", "true")+"}}\n"+
 				"spec: {size: \"${{ size }}\"}\n", servedBy(operator))
 		expectReady(ctx, g)
 		Expect(cloud.Things()).To(ConsistOf(HaveField("Value", "7")))
 	})
 
-	It("a number that a double cannot represent reaches the handler and other objects without a change", func(ctx SpecContext) {
+	It("a number that a double cannot represent reaches the handler and other objects "+
+		"without a change", func(ctx SpecContext) {
 		const large = "9007199254740993" // 2^53 + 1
-		run(external.Of("SizedThing", sized{componenttest.Things{Cloud: cloud}}, external.Options[sizedSpec]{Poll: quick.Poll, Settle: quick.Settle}))
+		run(external.Of("SizedThing", sized{componenttest.Things{Cloud: cloud}}, external.Options[sizedSpec]{
+			Poll:   quick.Poll,
+			Settle: quick.Settle,
+		}))
 		g := newGadget(ctx, namespace, "app",
 			"apiVersion: external.fairlead.io/v1\nkind: SizedThing\nmetadata: {name: one, annotations: {"+
 				settingOf(operator, "export", "size=self.status.size")+"}}\nspec: {size: "+large+"}\n---\n"+
@@ -125,7 +135,8 @@ var _ = Describe("Answers about externals:", func() {
 		Expect(valueOf(ctx, namespace, "bound")()).To(Equal(large))
 	})
 
-	DescribeTable("an id that a person gives, and that does not exist, creates nothing: the person is asked again", func(ctx SpecContext, restart bool) {
+	DescribeTable("an id that a person gives, and that does not exist, creates nothing: the person "+
+		"is asked again", func(ctx SpecContext, restart bool) {
 		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
 			if c.Method == "Create" {
 				return componenttest.CloudFault{After: errors.New("connection reset")}
@@ -163,7 +174,8 @@ var _ = Describe("Answers about externals:", func() {
 		Expect(cloud.Things()).To(BeEmpty())
 	}, Entry("in the same process", false), Entry("also after a restart", true))
 
-	DescribeTable("answers within the settle time after a create count for nothing, so one wrong answer after it is not the second", func(ctx SpecContext, kind string, lost error) {
+	DescribeTable("answers within the settle time after a create count for nothing, so one wrong answer after it is "+
+		"not the second", func(ctx SpecContext, kind string, lost error) {
 		slow := quick
 		slow.Settle = 2 * time.Second
 		things := componenttest.Things{Cloud: cloud}
@@ -209,7 +221,8 @@ var _ = Describe("Answers about externals:", func() {
 		limits := quick
 		limits.Concurrency = 1
 		limits.Account = func(thingRef) string { return "system" }
-		run(external.Of("FirstThing", componenttest.Things{Cloud: cloud}, limits), external.Of("SecondThing", componenttest.Things{Cloud: cloud}, limits))
+		run(external.Of("FirstThing", componenttest.Things{Cloud: cloud}, limits),
+			external.Of("SecondThing", componenttest.Things{Cloud: cloud}, limits))
 		calls := &busiest{}
 		calls.follow(cloud)
 		text := ""
@@ -222,7 +235,8 @@ var _ = Describe("Answers about externals:", func() {
 		Expect(calls.most).To(Equal(1))
 	})
 
-	DescribeTable("a create that fails without an answer again and again is repeated with a back-off, and its error is shown", func(ctx SpecContext, kind string) {
+	DescribeTable("a create that fails without an answer again and again is repeated with a back-off, and its "+
+		"error is shown", func(ctx SpecContext, kind string) {
 		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
 			if c.Method == "Create" {
 				return componenttest.CloudFault{Before: errors.New("connection reset")}
@@ -232,8 +246,10 @@ var _ = Describe("Answers about externals:", func() {
 		run()
 		g := newGadget(ctx, namespace, "app", thing(kind, "one", "a"), servedBy(operator))
 		Eventually(func() int { return cloud.Calls("Create") }).Should(BeNumerically(">=", 5))
-		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Waiting) }).Should(ContainSubstring("connection reset"))
+		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Waiting) }).
+			Should(ContainSubstring("connection reset"))
 		before := cloud.Calls("Create")
 		Consistently(func() int { return cloud.Calls("Create") }, 3*time.Second).Should(BeNumerically("<=", before+1))
-	}, Entry("a kind that knows the id before", "NamedThing"), Entry("a kind that finds externals by their token", "FindableThing"))
+	}, Entry("a kind that knows the id before", "NamedThing"), Entry("a kind that finds externals by their token",
+		"FindableThing"))
 })

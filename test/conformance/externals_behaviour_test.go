@@ -181,7 +181,9 @@ var _ = Describe("Externals of all kinds:", func() {
 
 	Describe("adoption", func() {
 		theirs := componenttest.Thing{ID: "theirs", Value: "old"}
-		DescribeTable("an external that exists under the id of its manifest", func(ctx SpecContext, kind, policy string, adopted bool) {
+		DescribeTable("an external that exists under the id of its manifest", func(ctx SpecContext, kind, policy string,
+			adopted bool,
+		) {
 			cloud.Put(theirs)
 			annotations := []string{set("adoption-policy", policy)}
 			if kind == "Thing" {
@@ -267,12 +269,16 @@ var _ = Describe("Externals of all kinds:", func() {
 				}
 				return componenttest.CloudFault{}
 			})
-			g := newApp(ctx, thing("NamedThing", "one", "a", set("order", "1"))+thing("NamedThing", "two", "b", set("order", "2"))+
+			g := newApp(ctx, thing("NamedThing", "one", "a", set("order", "1"))+thing("NamedThing", "two", "b",
+				set("order", "2"))+
 				thing("NamedThing", "zero", "c", set("depends-on", "NamedThing.external.fairlead.io two")))
 			expectReady(ctx, g)
 			remove(ctx, g)
 			expectGone(ctx, g)
-			Expect(order).To(Equal([]string{"Create one", "Create two", "Create zero", "Delete zero", "Delete two", "Delete one"}))
+			Expect(order).To(Equal([]string{
+				"Create one", "Create two", "Create zero", "Delete zero", "Delete two",
+				"Delete one",
+			}))
 		})
 
 		It("an external is purged when a later wave is ready", func(ctx SpecContext) {
@@ -283,7 +289,8 @@ var _ = Describe("Externals of all kinds:", func() {
 
 		It("objects that wait for the deletion of an external go on as soon as gone-when holds", func(ctx SpecContext) {
 			g := newApp(ctx, thing("NamedThing", "one", "a", set("gone-when", "self == null || self.status.phase == 'Going'"))+
-				fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, annotations: {%s/order: \"-1\"}}\n", operator))
+				fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, annotations: {%s/order: \"-1\"}}\n",
+					operator))
 			expectReady(ctx, g)
 			gone := make(chan struct{})
 			cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
@@ -322,7 +329,9 @@ var _ = Describe("Externals of all kinds:", func() {
 			expectGone(ctx, g)
 		})
 
-		DescribeTable("after a drift, a removal, and a change of the manifest", func(ctx SpecContext, policy, drifted, removed, changed string) {
+		DescribeTable("after a drift, a removal, and a change of the manifest", func(ctx SpecContext,
+			policy, drifted, removed, changed string,
+		) {
 			g := newApp(ctx, thing("NamedThing", "one", "a"))
 			expectReady(ctx, g)
 			changeManifests(ctx, g, thing("NamedThing", "one", "a", set("reconcile-policy", policy)))
@@ -357,7 +366,8 @@ var _ = Describe("Externals of all kinds:", func() {
 			g := newApp(ctx, thing("FixedThing", "one", "a"))
 			expectReady(ctx, g)
 			changeManifests(ctx, g, thing("FixedThing", "one", "b"))
-			Eventually(waiting(ctx, g)).Should(And(ContainSubstring("spec.value cannot be changed"), ContainSubstring("recreate")))
+			Eventually(waiting(ctx, g)).Should(And(ContainSubstring("spec.value cannot be changed"),
+				ContainSubstring("recreate")))
 			Expect(ownThings(cloud)).To(Equal([]string{"a"}))
 		})
 
@@ -375,8 +385,10 @@ var _ = Describe("Externals of all kinds:", func() {
 	Describe("readiness and values", func() {
 		It("an external is ready as its Readier and ready-when say, and dependents wait for it", func(ctx SpecContext) {
 			cloud.Put(componenttest.Thing{ID: "one", Value: "a", Phase: "Starting"})
-			g := newApp(ctx, named("ReadOnlyNamedThing", "one", "a", set("reconcile-policy", "observe"), set("ready-when", "self.status.value == 'z'"))+
-				strings.ReplaceAll(configMaps("cm", 1, "a", set("depends-on", "ReadOnlyNamedThing.external.fairlead.io one")), "\n", "\n"))
+			g := newApp(ctx, named("ReadOnlyNamedThing", "one", "a", set("reconcile-policy", "observe"),
+				set("ready-when", "self.status.value == 'z'"))+
+				strings.ReplaceAll(configMaps("cm", 1, "a", set("depends-on", "ReadOnlyNamedThing.external.fairlead.io one")),
+					"\n", "\n"))
 			Eventually(waiting(ctx, g)).Should(ContainSubstring("its phase is Starting"))
 			cloud.Put(componenttest.Thing{ID: "one", Value: "a"})
 			Eventually(waiting(ctx, g)).ShouldNot(ContainSubstring("its phase is Starting"))
@@ -387,21 +399,26 @@ var _ = Describe("Externals of all kinds:", func() {
 		})
 
 		It("a new observed value updates the bound object with one write", func(ctx SpecContext) {
-			g := newApp(ctx, thing("Thing", "one", "a", operator+`/export: "phase=self.status.?phase.orValue('none')"`)+fmt.Sprintf(
-				"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, annotations: {%s/bind: \"true\"}}\ndata: {phase: \"${{ phase }}\"}\n", operator))
+			g := newApp(ctx, thing("Thing", "one", "a", operator+`/export: "phase=self.status.?phase.orValue('none')"`)+
+				fmt.Sprintf(
+					"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, annotations: {%s/bind: \"true\"}}\n"+
+						"data: {phase: \"${{ phase }}\"}\n", operator))
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			mark := markAudit(ctx)
 			made := cloud.Things()[slices.IndexFunc(cloud.Things(), func(t componenttest.Thing) bool { return t.Value == "a" })]
 			made.Phase = "Ready"
 			cloud.Put(made)
-			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "bound").Object["data"] }).Should(HaveKeyWithValue("phase", "Ready"))
+			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "bound").Object["data"] }).
+				Should(HaveKeyWithValue("phase", "Ready"))
 			settle(ctx, operator)
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps"))).
+				To(Equal([]string{"patch configmaps 200"}))
 		})
 
 		It("an external binds the export of an object", func(ctx SpecContext) {
-			text := fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, annotations: {%s/export: \"v=self.data.value\"}}\ndata: {value: first}\n", operator) +
+			text := fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\n"+
+				"metadata: {name: source, annotations: {%s/export: \"v=self.data.value\"}}\ndata: {value: first}\n", operator) +
 				thing("Thing", "one", "${{ v }}", operator+`/bind: "true"`)
 			g := newApp(ctx, text)
 			expectReady(ctx, g)
@@ -479,16 +496,20 @@ var _ = Describe("Externals of all kinds:", func() {
 	})
 
 	Describe("mistakes", func() {
-		const bound = "---\napiVersion: external.fairlead.io/v1\nkind: %s\nmetadata: {name: one, annotations: {%s/bind: \"true\"}}\n" +
+		const bound = "---\napiVersion: external.fairlead.io/v1\nkind: %s\n" +
+			"metadata: {name: one, annotations: {%s/bind: \"true\"}}\n" +
 			"spec: {%s: \"${{ value }}\"}\n"
-		DescribeTable("are refused before anything is created, with the object and the field", func(ctx SpecContext, text, want string) {
+		DescribeTable("are refused before anything is created, with the object and the field", func(ctx SpecContext,
+			text, want string,
+		) {
 			text = strings.ReplaceAll(text, "OPERATOR", operator)
 			g := newApp(ctx, configMap("cm-0", "a", settingOf(operator, "export", "value=self.data.value"))+"\n"+text)
 			expectCondition(ctx, g, "Ready", And(ContainSubstring(".external.fairlead.io one: "), ContainSubstring(want)))
 			Expect(configMapExists(ctx, namespace, "cm-0")).To(BeFalse())
 			Expect(cloud.Calls("Create")).To(BeZero())
 		},
-			Entry("an unknown field", "---\napiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\nspec: {valu: a}\n", "spec.valu"),
+			Entry("an unknown field",
+				"---\napiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\nspec: {valu: a}\n", "spec.valu"),
 			Entry("a value that the kind refuses", thing("FixedThing", "one", "a b"), "spec.value: blanks are not allowed"),
 			Entry("an unknown kind", thing("Unheard", "one", "a"), "no handler is registered for externals of the kind Unheard"),
 			Entry("an unknown kind of an external with bound values", fmt.Sprintf(bound, "Unheard", "OPERATOR", "value"),
@@ -497,7 +518,8 @@ var _ = Describe("Externals of all kinds:", func() {
 		)
 
 		DescribeTable("of a handler harm its own component alone", func(ctx SpecContext, value, want string) {
-			bad := newGadget(ctx, namespace, "bad", thing("BrokenThing", "one", value)+configMaps("cm", 1, "a"), servedBy(operator))
+			bad := newGadget(ctx, namespace, "bad", thing("BrokenThing", "one", value)+configMaps("cm", 1, "a"),
+				servedBy(operator))
 			good := newGadget(ctx, namespace, "good", thing("Thing", "two", "b"), servedBy(operator))
 			expectReady(ctx, good)
 			Eventually(waiting(ctx, bad)).Should(ContainSubstring(want))
@@ -509,7 +531,8 @@ var _ = Describe("Externals of all kinds:", func() {
 		)
 	})
 
-	It("answers that an external does not exist, within the settle time, and stale ones, create nothing twice", func(ctx SpecContext) {
+	It("answers that an external does not exist, within the settle time, and stale ones, create "+
+		"nothing twice", func(ctx SpecContext) {
 		var mu sync.Mutex
 		observed := map[string]int{}
 		cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
@@ -535,7 +558,8 @@ var _ = Describe("Externals of all kinds:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, "Ready", "Suspended")
 		before := cloud.Calls("Observe")
-		Consistently(func() int { return cloud.Calls("Observe") }, 1500*time.Millisecond).Should(BeNumerically("<=", before+1))
+		Consistently(func() int { return cloud.Calls("Observe") }, 1500*time.Millisecond).
+			Should(BeNumerically("<=", before+1))
 		cloud.Remove("thing-1")
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
 		Eventually(func() []string { return ownThings(cloud) }).Should(Equal([]string{"a"}))
@@ -600,7 +624,8 @@ var _ = Describe("Externals of all kinds:", func() {
 		expectDeleted(ctx, g, operator, cloud)
 	})
 
-	It("a component without externals makes no request for them, and one with externals makes none at rest", func(ctx SpecContext) {
+	It("a component without externals makes no request for them, and one with externals makes "+
+		"none at rest", func(ctx SpecContext) {
 		mark := markAudit(ctx)
 		without := newGadget(ctx, namespace, "without", configMaps("cm", 1, "a"), servedBy(operator))
 		expectReady(ctx, without)

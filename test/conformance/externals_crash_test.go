@@ -38,7 +38,8 @@ func ownThings(cloud *componenttest.Cloud) []string {
 }
 
 // uncertainText finds the kind, the name and the token in the message of an uncertain create.
-var uncertainText = regexp.MustCompile(`token ([0-9a-f]{40}); .*fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
+var uncertainText = regexp.MustCompile(
+	`token ([0-9a-f]{40}); .*fairlead external resolve (?:-n \S+ )?\S+ (\S+/\S+) --id`)
 
 // resolveByCloud does what a person does if a component is stalled by uncertain creates: it looks into the cloud, and
 // says what is there.
@@ -154,7 +155,10 @@ func (k killed) kill(ctx context.Context, operator, namespace string, cloud *com
 		})
 	}
 	// The operator is not awaited: for a while, it tries to record the results of its calls.
-	mgr := newManager(operator, operatorOptions{transport: c.wrap, component: component.Options{Externals: cloudKinds(cloud)}})
+	mgr := newManager(operator, operatorOptions{
+		transport: c.wrap,
+		component: component.Options{Externals: cloudKinds(cloud)},
+	})
 	life, stop := context.WithCancel(context.Background())
 	DeferCleanup(stop)
 	go func() { _ = mgr.Start(life) }()
@@ -264,7 +268,9 @@ var _ = Describe("Crashes with externals:", slow, func() {
 		renames["during "+call+", which had no effect"] = killed{call: call}
 		renames["during "+call+", whose answer is lost"] = killed{call: call, effect: true}
 	}
-	DescribeTable("a rename creates one external and deletes the other one", func(ctx SpecContext, kind string, moment killed) {
+	DescribeTable("a rename creates one external and deletes the other one", func(ctx SpecContext, kind string,
+		moment killed,
+	) {
 		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
 		stop := runCloud(cloud, operator)
 		expectReady(ctx, g)
@@ -279,7 +285,9 @@ var _ = Describe("Crashes with externals:", slow, func() {
 		Expect(cloud.Effects("Delete")).To(Equal(2))
 	}, entries(everyKind, renames))
 
-	DescribeTable("an uncertain create of an external that is no longer wanted leaves nothing", func(ctx SpecContext, kind string, deleted bool) {
+	DescribeTable("an uncertain create of an external that is no longer wanted leaves nothing", func(ctx SpecContext,
+		kind string, deleted bool,
+	) {
 		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
 		killed{call: "Create", effect: true}.kill(ctx, operator, g.Namespace, cloud)
 		Expect(ownThings(cloud)).To(Equal([]string{"a"}))
@@ -305,7 +313,8 @@ var _ = Describe("Crashes with externals:", slow, func() {
 		Entry("RepeatableThing, another one is rendered", "RepeatableThing", false),
 	)
 
-	DescribeTable("an uncertain create that a former version recorded, without its token in the inventory, is completed once", func(ctx SpecContext, kind string) {
+	DescribeTable("an uncertain create that a former version recorded, without its token in the inventory, is "+
+		"completed once", func(ctx SpecContext, kind string) {
 		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
 		killed{call: "Create", effect: true}.kill(ctx, operator, g.Namespace, cloud)
 		former := current(ctx, g)

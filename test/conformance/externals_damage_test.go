@@ -92,7 +92,9 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			}
 			putData(ctx, keyOf(s), s)
 		},
-		"the id is replaced by that of a foreign external": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+		"the id is replaced by that of a foreign external": func(ctx context.Context, shop, _ *gadget.Gadget,
+			_ *corev1.Secret,
+		) {
 			s := stateSecret(ctx, shop)
 			for key, value := range s.Data {
 				if text := string(value); key != "_index" && strings.Contains(text, `"id":"`) {
@@ -106,18 +108,24 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		"an older version is restored": func(ctx context.Context, shop, _ *gadget.Gadget, older *corev1.Secret) {
 			putData(ctx, keyOf(stateSecret(ctx, shop)), older)
 		},
-		"the Secrets of two components are exchanged": func(ctx context.Context, shop, other *gadget.Gadget, _ *corev1.Secret) {
+		"the Secrets of two components are exchanged": func(ctx context.Context, shop, other *gadget.Gadget,
+			_ *corev1.Secret,
+		) {
 			a, b := stateSecret(ctx, shop), stateSecret(ctx, other)
 			aKey, bKey := keyOf(a), keyOf(b)
 			putData(ctx, aKey, &corev1.Secret{Data: b.Data, ObjectMeta: a.ObjectMeta})
 			putData(ctx, bKey, &corev1.Secret{Data: a.Data, ObjectMeta: b.ObjectMeta})
 		},
-		"the label and the annotation of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+		"the label and the annotation of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget,
+			_ *corev1.Secret,
+		) {
 			s := stateSecret(ctx, shop)
 			markEdits["both are removed"](s, shop.Labels[operatorLabel]+"/record-of")
 			Expect(k8s.Update(ctx, s, client.FieldOwner(backupTool))).To(Succeed())
 		},
-		"all labels and annotations of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget, _ *corev1.Secret) {
+		"all labels and annotations of the Secret are removed": func(ctx context.Context, shop, _ *gadget.Gadget,
+			_ *corev1.Secret,
+		) {
 			s := stateSecret(ctx, shop)
 			s.Labels, s.Annotations = nil, nil
 			Expect(k8s.Update(ctx, s, client.FieldOwner(backupTool))).To(Succeed())
@@ -138,13 +146,18 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 	const bothOlder = "an older version is restored, and the record in the status is removed"
 	damages[bothOlder] = func(ctx context.Context, shop, _ *gadget.Gadget, older *corev1.Secret) {
 		putData(ctx, keyOf(stateSecret(ctx, shop)), older)
-		edited{Gadget: shop}.damage(ctx, []string{"inventory", "inventoryDigest", "inventoryWrites", "recordDigest"}, func(string) any { return nil })
+		edited{Gadget: shop}.damage(ctx, []string{
+			"inventory", "inventoryDigest", "inventoryWrites",
+			"recordDigest",
+		}, func(string) any { return nil })
 	}
 	for _, kind := range []string{"Thing", "FindableThing", "NamedThing", "RepeatableThing"} {
 		entries = append(entries, Entry(fmt.Sprintf("%s, while it runs: %s", kind, bothOlder), kind, bothOlder, false))
 	}
 
-	DescribeTable("no external is lost, doubled or taken from others", func(ctx SpecContext, kind, name string, restart bool) {
+	DescribeTable("no external is lost, doubled or taken from others", func(ctx SpecContext, kind, name string,
+		restart bool,
+	) {
 		cloud, operator := componenttest.NewCloud(), newOperatorName()
 		cloud.Put(foreignThing)
 		namespace := newNamespace(ctx)
@@ -160,7 +173,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			}
 		}
 		Eventually(func() []string { return ownThings(cloud) }).Should(ConsistOf("a", "x"))
-		Eventually(ctx, func() string { return string(stateSecret(ctx, shop).Data["_index"]) }).ShouldNot(Equal(string(older.Data["_index"])))
+		Eventually(ctx, func() string { return string(stateSecret(ctx, shop).Data["_index"]) }).
+			ShouldNot(Equal(string(older.Data["_index"])))
 		expectReady(ctx, shop)
 		settle(ctx, operator)
 
@@ -185,16 +199,21 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 
 	// moments interrupt the component shop, which has the external one, with the external two. Each returns the values of
 	// the externals of the component afterwards. An update records nothing before its call, so the table above has it.
-	type moment func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed), vanish func(value string)) []string
+	type moment func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed),
+		vanish func(value string)) []string
 	both := func(kind, second, value string) string { return thing(kind, "one", "a") + thing(kind, second, value) }
 	moments := map[string]moment{
-		"a create is uncertain": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed), _ func(string)) []string {
+		"a create is uncertain": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed),
+			_ func(string),
+		) []string {
 			stop()
 			changeManifests(ctx, shop, both(kind, "two", "b"))
 			kill(killed{call: "Create", effect: true})
 			return []string{"a", "b"}
 		},
-		"a second create is uncertain": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed), vanish func(string)) []string {
+		"a second create is uncertain": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(),
+			kill func(killed), vanish func(string),
+		) []string {
 			changeManifests(ctx, shop, both(kind, "two", "b"))
 			expectReady(ctx, shop)
 			stop()
@@ -202,7 +221,9 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			kill(killed{call: "Create", effect: true})
 			return []string{"a", "b"}
 		},
-		"a rename deletes": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed), _ func(string)) []string {
+		"a rename deletes": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed),
+			_ func(string),
+		) []string {
 			changeManifests(ctx, shop, both(kind, "two", "b"))
 			expectReady(ctx, shop)
 			stop()
@@ -210,7 +231,9 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 			kill(killed{call: "Delete", effect: true})
 			return []string{"a", "c"}
 		},
-		"its component is deleted": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed), _ func(string)) []string {
+		"its component is deleted": func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(),
+			kill func(killed), _ func(string),
+		) []string {
 			changeManifests(ctx, shop, both(kind, "two", "b"))
 			expectReady(ctx, shop)
 			stop()
@@ -234,7 +257,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		}
 	}
 
-	DescribeTable("no external is lost, doubled or taken from others if the operator was killed before the damage", func(ctx SpecContext, kind, when, name string) {
+	DescribeTable("no external is lost, doubled or taken from others if the operator was killed "+
+		"before the damage", func(ctx SpecContext, kind, when, name string) {
 		cloud, operator := componenttest.NewCloud(), newOperatorName()
 		cloud.Put(foreignThing)
 		namespace := newNamespace(ctx)
@@ -264,7 +288,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 				return err.Error()
 			}
 			return condition(latest, metav1alpha1.ConditionReady)
-		}).WithPolling(100 * time.Millisecond).Should(ContainSubstring(map[bool]string{true: "not found", false: "True Ready"}[wanted == nil]))
+		}).WithPolling(100 * time.Millisecond).
+			Should(ContainSubstring(map[bool]string{true: "not found", false: "True Ready"}[wanted == nil]))
 		expectResolved(ctx, other, operator, cloud)
 		Eventually(func() []string { return ownThings(cloud) }).Should(ConsistOf(append(wanted, "x")))
 		Expect(cloud.Effects("Create")).To(Equal(created))
@@ -282,7 +307,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		}
 		late = append(late, Entry(name, name))
 	}
-	DescribeTable("a create that takes effect after the operator was killed and its state was damaged is not made again", func(ctx SpecContext, name string) {
+	DescribeTable("a create that takes effect after the operator was killed and its state was damaged is "+
+		"not made again", func(ctx SpecContext, name string) {
 		cloud, operator := componenttest.NewCloud(), newOperatorName()
 		cloud.Put(foreignThing)
 		namespace := newNamespace(ctx)
@@ -299,7 +325,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		found := cloud.Calls("Find")
 		runCloud(cloud, operator)
 		Eventually(func() int { return cloud.Calls("Find") }).Should(BeNumerically(">", found))
-		Consistently(func() int { return cloud.Calls("Create") }, 10*quick.Settle).Should(Equal(3), "the former call may still take effect")
+		Consistently(func() int { return cloud.Calls("Create") }, 10*quick.Settle).Should(Equal(3),
+			"the former call may still take effect")
 		takeEffect()
 		expectResolved(ctx, shop, operator, cloud)
 		expectResolved(ctx, other, operator, cloud)

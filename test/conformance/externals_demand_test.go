@@ -13,16 +13,19 @@ import (
 )
 
 var _ = Describe("Externals that are observed on demand:", func() {
-	It("a request for a pass and a call of Trigger observe an external at once, and other passes do not", func(ctx SpecContext) {
+	It("a request for a pass and a call of Trigger observe an external at once, and other "+
+		"passes do not", func(ctx SpecContext) {
 		cloud, operator := componenttest.NewCloud(), newOperatorName()
 		var reconciler *gadgetReconciler
 		runOperator(operator, operatorOptions{
 			component: component.Options{Externals: []external.Driver{
-				external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
+				external.Of("Thing", componenttest.Things{Cloud: cloud},
+					external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
 			}},
 			built: func(r *gadgetReconciler) { reconciler = r },
 		})
-		g := newGadget(ctx, newNamespace(ctx), "app", together(thing("Thing", "one", "a"), configMap("settings", "a")), servedBy(operator))
+		g := newGadget(ctx, newNamespace(ctx), "app", together(thing("Thing", "one", "a"), configMap("settings", "a")),
+			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		spoil := func() {

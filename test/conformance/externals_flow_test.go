@@ -33,7 +33,8 @@ var _ = Describe("Values between externals:", func() {
 		}
 	}
 
-	It("an external with dependencies binds the id and the value of another one, follows its changes, and is deleted before it", func(ctx SpecContext) {
+	It("an external with dependencies binds the id and the value of another one, follows its changes, and is "+
+		"deleted before it", func(ctx SpecContext) {
 		source := func(value string) string {
 			return thing("Thing", "source", value, set("export", "sourceID=self.id, sourceValue=self.status.value"))
 		}
@@ -66,7 +67,8 @@ var _ = Describe("Values between externals:", func() {
 		Expect(beside).To(BeEmpty(), "deleted while the external that depends on them existed")
 	})
 
-	It("a value that vanishes blanks nothing: the bound external keeps the last value, also if its source vanishes", func(ctx SpecContext) {
+	It("a value that vanishes blanks nothing: the bound external keeps the last value, also if its "+
+		"source vanishes", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app",
 			thing("NamedThing", "source", "x", set("reconcile-policy", "observe"), set("export", "level=self.status.phase"))+
 				thing("NamedThing", "bound", "at ${{ level }}", set("bind", "true")), servedBy(operator))

@@ -87,7 +87,9 @@ var _ = Describe("Many externals:", slow, func() {
 		Expect(cloud.Calls("Observe") - observed).To(BeZero())
 	}
 
-	DescribeTable("1,000 externals of an account keep to its limits, and block no worker", func(ctx SpecContext, kind string, polled expectPolled) {
+	DescribeTable("1,000 externals of an account keep to its limits, and block no worker", func(ctx SpecContext,
+		kind string, polled expectPolled,
+	) {
 		limits := quick
 		limits.Rate, limits.Burst, limits.Concurrency, limits.Poll, limits.Timeout = rate, burst, atOnce, poll, time.Minute
 		cloud, slow := componenttest.NewCloud(), &slowCalls{held: make(chan struct{}), first: count / 2}
@@ -97,7 +99,8 @@ var _ = Describe("Many externals:", slow, func() {
 		for _, name := range []string{operator, idle} {
 			one := component.Limits{MaxConcurrentReconciles: 1}
 			runOperator(name, operatorOptions{component: component.Options{Limits: one, Externals: []external.Driver{
-				external.Of("Thing", things, limits), external.Of("ListedThing", componenttest.ListedThings{Things: things}, limits),
+				external.Of("Thing", things, limits), external.Of("ListedThing", componenttest.ListedThings{Things: things},
+					limits),
 			}}})
 		}
 		// ready returns the time until a component of ConfigMaps is ready.
@@ -149,7 +152,8 @@ var _ = Describe("Many externals:", slow, func() {
 			perExternal = (liveHeap() - before) / count / 1024 // A pass needs more for a moment.
 			return perExternal
 		}).Should(BeNumerically("<", 20), "KiB of memory")
-		AddReportEntry(fmt.Sprintf("1,000 externals: ready after %s, %.1f KiB each; 20 ConfigMaps, median of 7: %s alone, %s beside",
+		AddReportEntry(fmt.Sprintf("1,000 externals: ready after %s, %.1f KiB each; 20 ConfigMaps, median of 7: %s "+
+			"alone, %s beside",
 			elapsed, perExternal, median(alone), median(besides)))
 		polled(cloud)
 		Expect(slow.most.Load()).To(BeNumerically("<=", atOnce))

@@ -33,7 +33,8 @@ var _ = Describe("The metrics and traces of externals:", func() {
 		Expect(seriesOf(operator, "external_calls_total")).To(HaveKeyWithValue(
 			"external_calls_total{kind=Thing,method=create,result=failed}", 1.0))
 		Expect(seriesOf(operator, "externals")).To(And(
-			HaveKeyWithValue("externals{kind=Thing,state=uncertain}", 1.0), HaveKeyWithValue("externals{kind=Thing,state=ready}", 0.0)))
+			HaveKeyWithValue("externals{kind=Thing,state=uncertain}", 1.0),
+			HaveKeyWithValue("externals{kind=Thing,state=ready}", 0.0)))
 		var created sdktrace.ReadOnlySpan
 		Eventually(ctx, func() sdktrace.ReadOnlySpan {
 			for _, span := range recorder.Ended() {
@@ -52,7 +53,8 @@ var _ = Describe("The metrics and traces of externals:", func() {
 			`\",\"id\":\"`+made.ID+`\"}}"}}}`)
 		expectReady(ctx, g)
 		Expect(seriesOf(operator, "externals")).To(And(
-			HaveKeyWithValue("externals{kind=Thing,state=uncertain}", 0.0), HaveKeyWithValue("externals{kind=Thing,state=ready}", 1.0)))
+			HaveKeyWithValue("externals{kind=Thing,state=uncertain}", 0.0),
+			HaveKeyWithValue("externals{kind=Thing,state=ready}", 1.0)))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "externals") }).Should(BeEmpty())

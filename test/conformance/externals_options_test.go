@@ -190,7 +190,8 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		cloud, operator, namespace = componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 	})
 	run := func(kinds ...external.Driver) (stop func()) {
-		return runOperator(operator, operatorOptions{component: component.Options{Externals: append(cloudKinds(cloud), kinds...)}})
+		return runOperator(operator,
+			operatorOptions{component: component.Options{Externals: append(cloudKinds(cloud), kinds...)}})
 	}
 	// runWorker runs an operator that makes one pass at a time.
 	runWorker := func(kind external.Driver) {
@@ -280,8 +281,9 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		text := ""
 		for address := range clouds {
 			region := strings.TrimPrefix(address, "https://")
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {address: %q}",
-				region, namespace, address))
+			create(ctx,
+				fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: %s}\nstringData: {address: %q}",
+					region, namespace, address))
 			text += thing("RegionalThing", "in-"+region, region) + "references: [{kind: Secret, name: " + region + "}]\n"
 		}
 		values := func() map[string][]string {
@@ -309,7 +311,8 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		Expect(values()).To(BeEmpty())
 	})
 
-	It("Account separates the limits of external systems: one that hangs holds up neither another one nor a worker", func(ctx SpecContext) {
+	It("Account separates the limits of external systems: one that hangs holds up neither another one "+
+		"nor a worker", func(ctx SpecContext) {
 		limits := quick
 		limits.Concurrency, limits.Timeout = 1, time.Minute
 		limits.Account = func(r thingRef) string { return r.Spec.Value }
@@ -335,42 +338,49 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		expectReady(ctx, far)
 	})
 
-	It("an external whose system forgets the deletion is deleted again, and its component stays until it is gone", slow, func(ctx SpecContext) {
-		forgets := &atomic.Int64{}
-		run(external.Of("ForgetfulThing", forgetful{componenttest.Things{Cloud: cloud}, forgets}, quick))
-		g := newGadget(ctx, namespace, "app", configMap("base", "x", settingOf(operator, "order", "-1"))+"\n"+thing("ForgetfulThing", "one", "a"), servedBy(operator))
-		expectReady(ctx, g)
-		forgets.Store(1)
-		remove(ctx, g)
-		Eventually(forgets.Load).Should(BeZero())
-		settle(ctx, operator)
-		Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
-		Expect(cloud.Things()).To(HaveLen(1))
-		Expect(stateSecrets(ctx, namespace)).NotTo(BeEmpty())
-		Expect(configMapExists(ctx, namespace, "base")).To(BeTrue(), "it is deleted after the external")
+	It("an external whose system forgets the deletion is deleted again, and its component stays until it is gone",
+		slow, func(ctx SpecContext) {
+			forgets := &atomic.Int64{}
+			run(external.Of("ForgetfulThing", forgetful{componenttest.Things{Cloud: cloud}, forgets}, quick))
+			g := newGadget(ctx, namespace, "app", configMap("base", "x", settingOf(operator, "order", "-1"))+"\n"+
+				thing("ForgetfulThing", "one", "a"), servedBy(operator))
+			expectReady(ctx, g)
+			forgets.Store(1)
+			remove(ctx, g)
+			Eventually(forgets.Load).Should(BeZero())
+			settle(ctx, operator)
+			Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
+			Expect(cloud.Things()).To(HaveLen(1))
+			Expect(stateSecrets(ctx, namespace)).NotTo(BeEmpty())
+			Expect(configMapExists(ctx, namespace, "base")).To(BeTrue(), "it is deleted after the external")
 
-		By("waiting for the second call, which is made half a minute later")
-		Eventually(ctx, cloud.Things).WithTimeout(2 * time.Minute).Should(BeEmpty())
-		expectGone(ctx, g)
-		Expect(forgets.Load()).To(BeEquivalentTo(-1), "the number of calls is 2")
-		Expect(stateSecrets(ctx, namespace)).To(BeEmpty())
-	}, SpecTimeout(4*time.Minute))
+			By("waiting for the second call, which is made half a minute later")
+			Eventually(ctx, cloud.Things).WithTimeout(2 * time.Minute).Should(BeEmpty())
+			expectGone(ctx, g)
+			Expect(forgets.Load()).To(BeEquivalentTo(-1), "the number of calls is 2")
+			Expect(stateSecrets(ctx, namespace)).To(BeEmpty())
+		}, SpecTimeout(4*time.Minute))
 
-	It("the timeout of a wait for an external goes on over a restart, and the wait ends when the external is ready", func(ctx SpecContext) {
+	It("the timeout of a wait for an external goes on over a restart, and the wait ends when the "+
+		"external is ready", func(ctx SpecContext) {
 		cloud.Put(componenttest.Thing{ID: "base", Value: "a", Phase: "Starting"})
 		stop := run()
 		waits := func(timeout string) []string {
 			return []string{set("depends-on", "NamedThing.external.fairlead.io base"), set("depends-on-timeout", timeout)}
 		}
 		g := newGadget(ctx, namespace, "app", thing("NamedThing", "base", "a", set("reconcile-policy", "observe"))+
-			thing("NamedThing", "late", "b", waits("7s")...)+thing("NamedThing", "later", "c", waits("1h")...), servedBy(operator))
+			thing("NamedThing", "late", "b", waits("7s")...)+thing("NamedThing", "later", "c", waits("1h")...),
+			servedBy(operator))
 		Eventually(ctx, func() string { return entryOf(ctx, g, "later").HeldSince }).ShouldNot(BeEmpty())
 		late, later := entryOf(ctx, g, "late").HeldSince, entryOf(ctx, g, "later").HeldSince
 		stop()
 		run()
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("NamedThing.external.fairlead.io late"),
-			ContainSubstring("its dependencies are not ready within 7s: waits for NamedThing.external.fairlead.io base: its phase is Starting")))
-		Expect([]string{entryOf(ctx, g, "late").HeldSince, entryOf(ctx, g, "later").HeldSince}).To(Equal([]string{late, later}), "the start of the wait is recorded")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True DependentFailed"), ContainSubstring("NamedThing.external.fairlead.io late"),
+				ContainSubstring("its dependencies are not ready within 7s: waits for NamedThing.external.fairlead.io base: its "+
+					"phase is Starting")))
+		Expect([]string{entryOf(ctx, g, "late").HeldSince, entryOf(ctx, g, "later").HeldSince}).
+			To(Equal([]string{late, later}), "the start of the wait is recorded")
 		Expect(cloud.Calls("Create")).To(BeZero())
 
 		cloud.Put(componenttest.Thing{ID: "base", Value: "a"})

@@ -227,7 +227,8 @@ var _ = Describe("The library with externals:", func() {
 		}
 		runOperator(operator, operatorOptions{
 			component: component.Options{Externals: []external.Driver{
-				external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
+				external.Of("Thing", componenttest.Things{Cloud: cloud},
+					external.Options[componenttest.ThingSpec]{Poll: time.Hour}),
 			}},
 			hooks: gadgetHooks{PostReconcile: reported, PostDelete: func(
 				ctx context.Context, _ *gadget.Gadget, dependents component.DependentReader,
@@ -261,7 +262,8 @@ var _ = Describe("The library with externals:", func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		want := MatchError(ContainSubstring(
-			"an Engine handles no dependents outside Kubernetes, and the set or its inventory has Thing.external.fairlead.io one"))
+			"an Engine handles no dependents outside Kubernetes, and the set or its inventory has " +
+				"Thing.external.fairlead.io one"))
 		_, err = applier.Apply(ctx, engine.Pass{Owner: owner, Desired: desired})
 		Expect(err).To(want)
 		_, err = applier.Plan(ctx, engine.Pass{Owner: owner, Desired: desired})

@@ -30,13 +30,17 @@ func (h *heldAnswer) wrap(next http.RoundTripper) http.RoundTripper {
 }
 
 var _ = Describe("Operators that are paused with externals:", func() {
-	DescribeTable("an operator that was paused between the records of a create and its call does not make the call", func(ctx SpecContext, kind string) {
+	DescribeTable("an operator that was paused between the records of a create and its call does not "+
+		"make the call", func(ctx SpecContext, kind string) {
 		cloud, operator := componenttest.NewCloud(), newOperatorName()
 		cloud.Put(foreignThing)
 		paused := &heldAnswer{open: make(chan struct{}), counts: func(r *http.Request) bool {
 			return r.Method != http.MethodGet && strings.HasSuffix(r.URL.Path, "/gadgets/app/status")
 		}}
-		runOperator(operator, operatorOptions{transport: paused.wrap, component: component.Options{Externals: cloudKinds(cloud)}})
+		runOperator(operator, operatorOptions{
+			transport: paused.wrap,
+			component: component.Options{Externals: cloudKinds(cloud)},
+		})
 		g := newGadget(ctx, newNamespace(ctx), "app", thing(kind, "one", "a"), servedBy(operator))
 		Eventually(ctx, paused.held.Load).Should(BeTrue())
 		runCloud(cloud, operator)

@@ -35,7 +35,8 @@ var _ = Describe("Reports about externals:", func() {
 		return all, aboutExternals
 	}
 
-	DescribeTable("the events of the component name what happened to its external, also with events about dependents", func(ctx SpecContext, dependentEvents bool) {
+	DescribeTable("the events of the component name what happened to its external, also with events "+
+		"about dependents", func(ctx SpecContext, dependentEvents bool) {
 		cloud, operator, namespace := componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 		cloud.Put(componenttest.Thing{ID: "one", Value: "a"})
 		runOperator(operator, operatorOptions{component: component.Options{
@@ -69,11 +70,13 @@ var _ = Describe("Reports about externals:", func() {
 		ofComponent("Warning", "DependentFailed", "the quota is used up")
 		settle(ctx, operator)
 		_, about := eventsOf(ctx, operator)
-		Expect(about).To(BeEmpty(), "an external has no namespace, so an event about it would be in another namespace than its component")
+		Expect(about).To(BeEmpty(),
+			"an external has no namespace, so an event about it would be in another namespace than its component")
 		Expect(told()).To(HaveEach(HavePrefix(namespace + " ")))
 	}, Entry("without it", false), Entry("with it", true))
 
-	It("a damaged record stalls the component with the reason CreateUncertain, and the message says what is damaged", func(ctx SpecContext) {
+	It("a damaged record stalls the component with the reason CreateUncertain, and the message says "+
+		"what is damaged", func(ctx SpecContext) {
 		cloud, operator, namespace := componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 		stop := runCloud(cloud, operator)
 		g := newGadget(ctx, namespace, "app", thing("Thing", "one", "a"), servedBy(operator))

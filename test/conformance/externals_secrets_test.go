@@ -123,7 +123,8 @@ func everythingShown(ctx context.Context, namespace, secret string, spans fmt.St
 }
 
 var _ = Describe("Credentials of externals", func() {
-	It("are shown in no log, metric, event, status, trace, record and preview, although errors of the handler contain them", func(ctx SpecContext) {
+	It("are shown in no log, metric, event, status, trace, record and preview, although errors of the handler "+
+		"contain them", func(ctx SpecContext) {
 		const marker = "kaleidoscope-7261"
 		cloud, operator, namespace := componenttest.NewCloud(), newOperatorName(), newNamespace(ctx)
 		mode := &atomic.Value{}
@@ -133,7 +134,8 @@ var _ = Describe("Credentials of externals", func() {
 		spans := spanTexts{tracetest.NewSpanRecorder()}
 		options := component.Options{
 			Externals: []external.Driver{
-				external.Of("NamedThing", leaky{componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, mode}, short),
+				external.Of("NamedThing", leaky{componenttest.NamedThings{Things: componenttest.Things{Cloud: cloud}}, mode},
+					short),
 			},
 			Telemetry: component.Telemetry{
 				TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans.SpanRecorder)),
@@ -144,7 +146,8 @@ var _ = Describe("Credentials of externals", func() {
 		credentials.Namespace, credentials.Name = namespace, "access"
 		Expect(k8s.Create(ctx, credentials)).To(Succeed())
 		with := func(value string) string {
-			return thing("NamedThing", "one", value, operator+`/export: "value=self.status.value"`) + "references: [{kind: Secret, name: access}]\n"
+			return thing("NamedThing", "one", value, operator+`/export: "value=self.status.value"`) +
+				"references: [{kind: Secret, name: access}]\n"
 		}
 		g := newGadget(ctx, namespace, "app", with("a"), servedBy(operator))
 		forecast := func(manifests string) string {
@@ -172,7 +175,10 @@ var _ = Describe("Credentials of externals", func() {
 		}
 		waitsFor := func(text string) {
 			GinkgoHelper()
-			Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Waiting, current(ctx, g).Status.Conditions) }).Should(ContainSubstring(text))
+			Eventually(ctx, func() string {
+				return fmt.Sprint(current(ctx, g).Status.Waiting,
+					current(ctx, g).Status.Conditions)
+			}).Should(ContainSubstring(text))
 			expectHidden(text)
 		}
 

@@ -75,9 +75,11 @@ func (r recordedExternals) secret() *corev1.Secret {
 }
 
 var _ = Describe("Components with externals that the first version with externals reconciled:", func() {
-	It("a component is taken over without a write to a dependent, and its externals are deleted with it", func(ctx SpecContext) {
+	It("a component is taken over without a write to a dependent, and its externals are "+
+		"deleted with it", func(ctx SpecContext) {
 		id := idOf(ctx, k8s)
-		sum := sha256.Sum256([]byte(id + "/" + recordedOperator + "/gadgets.example.com/Gadget/" + recordedNamespace + "/app"))
+		sum := sha256.Sum256([]byte(id + "/" + recordedOperator + "/gadgets.example.com/Gadget/" +
+			recordedNamespace + "/app"))
 		r := readRecorded(id, hex.EncodeToString(sum[:20]))
 		Expect(k8s.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: recordedNamespace}})).To(Succeed())
 		cloud := componenttest.NewCloud()
@@ -97,7 +99,8 @@ var _ = Describe("Components with externals that the first version with external
 			client.FieldOwner(recordedOperator), client.ForceOwnership)).To(Succeed())
 		live.Status = r.Gadget.Status
 		for i, line := range live.Status.Inventory {
-			live.Status.Inventory[i] = strings.ReplaceAll(line, string(former), string(mustGet(ctx, "v1", "ConfigMap", recordedNamespace, "cm-0").GetUID()))
+			live.Status.Inventory[i] = strings.ReplaceAll(line, string(former),
+				string(mustGet(ctx, "v1", "ConfigMap", recordedNamespace, "cm-0").GetUID()))
 		}
 		live.Status.InventoryDigest = previousDigest(live.Status.Inventory)
 		Expect(k8s.Status().Update(ctx, live)).To(Succeed())
@@ -110,7 +113,8 @@ var _ = Describe("Components with externals that the first version with external
 		expectReady(ctx, live)
 		observed := cloud.Calls("Observe")
 		Eventually(func() int { return cloud.Calls("Observe") }).Should(BeNumerically(">", observed+6))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, recordedOperator), recordedNamespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, recordedOperator), recordedNamespace).Writes().
+			Resource("configmaps", "secrets"))).To(BeEmpty())
 		Expect(cloud.Calls("Create") + cloud.Calls("Update") + cloud.Calls("Delete")).To(BeZero())
 		expectDeleted(ctx, live, recordedOperator, cloud)
 	})

@@ -39,11 +39,13 @@ func runCloud(cloud *componenttest.Cloud, operator string) (stop func()) {
 
 // thing returns the manifest of an external.
 func thing(kind, name, value string, annotations ...string) string {
-	text := fmt.Sprintf("---\napiVersion: external.fairlead.io/v1\nkind: %s\nmetadata:\n  name: %s\n  annotations:\n    a: b\n", kind, name)
+	text := fmt.Sprintf("---\napiVersion: external.fairlead.io/v1\nkind: %s\nmetadata:\n  name: %s\n"+
+		"  annotations:\n    a: b\n", kind, name)
 	for _, a := range annotations {
 		text += "    " + a + "\n"
 	}
-	return text + fmt.Sprintf("spec: {value: %q", value) + map[bool]string{true: ", name: " + name}[kind == "NamedThing"] + "}\n"
+	return text + fmt.Sprintf("spec: {value: %q", value) + map[bool]string{true: ", name: " + name}[kind == "NamedThing"] +
+		"}\n"
 }
 
 var _ = Describe("Externals:", func() {
@@ -122,10 +124,12 @@ var _ = Describe("Externals:", func() {
 		runCloud(cloud, operator)
 		namespace := newNamespace(ctx)
 		text := thing("Thing", "one", "a", operator+`/export: "thingID=self.status.id"`) + fmt.Sprintf(
-			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, annotations: {%s/bind: \"true\"}}\ndata: {id: \"${{ thingID }}\"}\n", operator)
+			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, annotations: {%s/bind: \"true\"}}\n"+
+				"data: {id: \"${{ thingID }}\"}\n", operator)
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 		expectReady(ctx, g)
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "bound").Object["data"]).To(HaveKeyWithValue("id", cloud.Things()[0].ID))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "bound").Object["data"]).
+			To(HaveKeyWithValue("id", cloud.Things()[0].ID))
 		Expect(current(ctx, g).Status.Conditions).NotTo(BeEmpty())
 		_ = metav1alpha1.ConditionReady
 	})

@@ -55,7 +55,8 @@ func (t *toll) pay(ctx context.Context, n int) {
 var _ = Describe("The limit of concurrent writes:", func() {
 	const writers = 4
 
-	It("components share the limit of concurrent writes fairly: a small component is applied as soon as a large one has released one slot", func(ctx SpecContext) {
+	It("components share the limit of concurrent writes fairly: a small component is applied as soon as a large one has "+
+		"released one slot", func(ctx SpecContext) {
 		large, small, operator := newNamespace(ctx), newNamespace(ctx), newOperatorName()
 		held := newToll(large)
 		runOperator(operator, operatorOptions{
@@ -71,7 +72,8 @@ var _ = Describe("The limit of concurrent writes:", func() {
 		Expect(countConfigMaps(ctx, large)).To(Equal(1))
 	})
 
-	It("a component can use all slots of the limit of concurrent writes if no other component writes", func(ctx SpecContext) {
+	It("a component can use all slots of the limit of concurrent writes if no other "+
+		"component writes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		held := newToll(namespace)
 		runOperator(operator, operatorOptions{

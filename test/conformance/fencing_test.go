@@ -15,7 +15,8 @@ import (
 var _ = Describe("Two operators of the same name with a delay:", func() {
 	const count = 5
 
-	It("an operator with an outdated state does not recreate the dependents that another operator deleted with the component", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another operator deleted with "+
+		"the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -31,14 +32,17 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		confirmations := func() int {
 			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
 		}
-		Eventually(ctx, confirmations).Should(BeNumerically(">", 0), "the late operator did not confirm that the dependents are gone")
+		Eventually(ctx, confirmations).Should(BeNumerically(">", 0),
+			"the late operator did not confirm that the dependents are gone")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		late.release()
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).
+			To(BeEmpty())
 	})
 
-	It("an operator with an outdated state does not recreate the dependents that another operator pruned", func(ctx SpecContext) {
+	It("an operator with an outdated state does not recreate the dependents that another "+
+		"operator pruned", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		late := &lag{path: "/gadgets"}
 		runOperator(operator, operatorOptions{})
@@ -54,11 +58,13 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		settle(ctx, operator)
 		late.release()
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Code(201))).
+			To(BeEmpty())
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 	})
 
-	It("an operator with an outdated state that creates dependents after the deletion of the component deletes these dependents again", func(ctx SpecContext) {
+	It("an operator with an outdated state that creates dependents after the deletion of the component deletes these "+
+		"dependents again", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "configmaps"), open: make(chan struct{})}
 		runOperator(operator, operatorOptions{transport: slow.wrap})
@@ -78,8 +84,13 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 })
 
 var _ = Describe("Spec changes during the first pass:", func() {
-	for name, path := range map[string]string{"the finalizer was set": "gadgets/app", "the record was written": "gadgets/app/status"} {
-		It("a spec change before "+name+" leads to a pass that creates dependents only after the finalizer and the record are written", func(ctx SpecContext) {
+	for name, path := range map[string]string{
+		"the finalizer was set":  "gadgets/app",
+		"the record was written": "gadgets/app/status",
+	} {
+		It("a spec change before "+name+
+			" leads to a pass that creates dependents only after the finalizer and the "+
+			"record are written", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			slow := &turnstile{counts: writesTo(namespace, path), open: make(chan struct{})}
 			runOperator(operator, operatorOptions{transport: slow.wrap})

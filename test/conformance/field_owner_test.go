@@ -47,16 +47,19 @@ var _ = Describe("Another field owner and finalizer:", func() {
 	for _, policy := range []metav1alpha1.UpdatePolicy{
 		metav1alpha1.UpdateReplace, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride,
 	} {
-		It(fmt.Sprintf("with the update policy %s, fields of a previous field owner are taken over at the next write, and no field is lost or doubled", policy), func(ctx SpecContext) {
+		It(fmt.Sprintf("with the update policy %s, fields of a previous field owner are taken over at the next write, and "+
+			"no field is lost or doubled", policy), func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			stop := runOperator(operator, operatorOptions{
 				component: component.Options{
 					Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: policy}},
 				},
 			})
-			orphan := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orphan, annotations: {" + operator + "/delete-policy: orphan}}\ndata: {value: a}"
+			orphan := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: orphan, annotations: {" + operator +
+				"/delete-policy: orphan}}\ndata: {value: a}"
 			g := newGadget(ctx, namespace, "app", together(
-				settings("changed", "{value: a, dropped: a}"), settings("drifted", "{value: a}"), settings("same", "{value: a}"), orphan,
+				settings("changed", "{value: a, dropped: a}"), settings("drifted", "{value: a}"),
+				settings("same", "{value: a}"), orphan,
 			), servedBy(operator))
 			expectReady(ctx, g)
 			Expect(managers(ctx, namespace, "changed")).To(Equal([]string{operator + operation(policy)}))
@@ -71,12 +74,15 @@ var _ = Describe("Another field owner and finalizer:", func() {
 			requestPass(ctx, g, operator)
 			settle(ctx, operator)
 			Expect(current(ctx, g).Status.Finalizers).To(Equal([]string{"example.com/oldest", finalizer}))
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps"))).To(BeEmpty())
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps"))).
+				To(BeEmpty())
 
 			By("repairing a field that another client took from the former owner")
-			Expect(k8s.Patch(ctx, newConfigMap(namespace, "drifted"), client.RawPatch("application/merge-patch+json", []byte(`{"data":{"value":"b"}}`)),
+			Expect(k8s.Patch(ctx, newConfigMap(namespace, "drifted"), client.RawPatch("application/merge-patch+json",
+				[]byte(`{"data":{"value":"b"}}`)),
 				client.FieldOwner("somebody"))).To(Succeed())
-			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "drifted").Object["data"] }).Should(HaveKeyWithValue("value", "a"))
+			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "drifted").Object["data"] }).
+				Should(HaveKeyWithValue("value", "a"))
 			settle(ctx, operator)
 			Expect(managers(ctx, namespace, "drifted")).To(ContainElement(owner + operation(policy)))
 			Expect(managers(ctx, namespace, "drifted")).NotTo(ContainElement(HavePrefix(operator)))
@@ -98,7 +104,8 @@ var _ = Describe("Another field owner and finalizer:", func() {
 		})
 	}
 
-	It("a crash between the rewrite of the managed fields and the apply loses and doubles no field", func(ctx SpecContext) {
+	It("a crash between the rewrite of the managed fields and the apply loses and "+
+		"doubles no field", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", settings("changed", "{value: a, dropped: a}"), servedBy(operator))
@@ -117,7 +124,8 @@ var _ = Describe("Another field owner and finalizer:", func() {
 		Expect(managers(ctx, namespace, "changed")).To(Equal([]string{owner + " Apply"}))
 	})
 
-	It("a component that was being deleted under a previous finalizer is deleted with its dependents", func(ctx SpecContext) {
+	It("a component that was being deleted under a previous finalizer is deleted with "+
+		"its dependents", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", settings("settings", "{value: a}"), servedBy(operator))

@@ -14,7 +14,8 @@ import (
 )
 
 var _ = Describe("Jobs that are removed after they finish:", func() {
-	It("a Job that was removed after it finished does not run again, even if it finished while its component was suspended", func(ctx SpecContext) {
+	It("a Job that was removed after it finished does not run again, even if it finished while its component "+
+		"was suspended", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := strings.NewReplacer(
@@ -22,7 +23,8 @@ var _ = Describe("Jobs that are removed after they finish:", func() {
 			"restartPolicy:", fmt.Sprintf("nodeSelector: {%s: here}\n      restartPolicy:", namespace),
 		).Replace(job("work", "1"))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
-		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", namespace, "work"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", namespace, "work"); return err }).
+			Should(Succeed())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 

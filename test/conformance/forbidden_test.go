@@ -36,19 +36,25 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		namespace, operator = newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
-		grantEverywhere(ctx, operator, operator, "namespaces: '*'", "configmaps: '*'", "serviceaccounts: get, create, patch, delete")
+		grantEverywhere(ctx, operator, operator, "namespaces: '*'", "configmaps: '*'",
+			"serviceaccounts: get, create, patch, delete")
 		runOperator(operator, operatorOptions{user: user.Config})
 	})
 	accountRequests := func(ctx context.Context, mark auditMark) testcluster.Events {
 		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Resource("serviceaccounts")
 	}
 
-	It("dependents of a type that the operator is not allowed to watch are read at the retry interval, which the status reports, and other dependents are not blocked", func(ctx SpecContext) {
+	It("dependents of a type that the operator is not allowed to watch are read at the retry interval, which the status "+
+		"reports, and other dependents are not blocked", func(ctx SpecContext) {
 		mark := markAudit(ctx)
-		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"), configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), retrySoon)
+		g := newGadget(ctx, namespace, "app", together(account, configMap("sibling", "a"),
+			configMap("later", "a", fmt.Sprintf("%s/order: '1'", operator))), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
-		Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).To(And(ContainSubstring("3 dependents are ready; read at the retry interval"),
-			ContainSubstring("ServiceAccount ("), ContainSubstring(`User "`+operator+`" cannot list resource "serviceaccounts"`), ContainSubstring("allow list and watch")))
+		Expect(condition(current(ctx, g), metav1alpha1.ConditionReady)).
+			To(And(ContainSubstring("3 dependents are ready; read at the retry interval"),
+				ContainSubstring("ServiceAccount ("),
+				ContainSubstring(`User "`+operator+`" cannot list resource "serviceaccounts"`),
+				ContainSubstring("allow list and watch")))
 		first := accountRequests(ctx, mark)
 		Expect(verbs(first)[:2]).To(Equal([]string{"get serviceaccounts 404", "patch serviceaccounts 201"}))
 
@@ -59,7 +65,8 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 			return mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched").GetLabels()
 		}).Should(HaveKeyWithValue("team", "blue"))
 		remove(ctx, unwatched)
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).
+			Should(Succeed())
 
 		By("watching the type when the right to watch it is granted")
 		grantEverywhere(ctx, operator+"-watch", operator, "serviceaccounts: list, watch")
@@ -67,7 +74,8 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		settle(ctx, operator)
 		mark = markAudit(ctx)
 		remove(ctx, mustGet(ctx, "v1", "ServiceAccount", namespace, "unwatched"))
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched"); return err }).
+			Should(Succeed())
 		Expect(verbs(accountRequests(ctx, mark))).To(Equal([]string{"patch serviceaccounts 201"}))
 	})
 
@@ -76,7 +84,8 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		g := newGadget(ctx, namespace, "app", together(account, other), servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		changeManifests(ctx, g, account)
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "pruned"); return err }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "pruned"); return err }).
+			Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -84,19 +93,24 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("if the operator has no right to watch a type, it reads an existing object of the type before the adoption, and reports a conflict if the object has another owner", func(ctx SpecContext) {
+	It("if the operator has no right to watch a type, it reads an existing object of the type before the adoption, and "+
+		"reports a conflict if the object has another owner", func(ctx SpecContext) {
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched, namespace: "+namespace+"}")
 		g := newGadget(ctx, namespace, "app", account, servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		thief := newGadget(ctx, namespace, "thief", account, servedBy(operator), retrySoon)
-		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(namespace+"/unwatched")))
+		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+			ContainSubstring(namespace+"/unwatched")))
 	})
 
-	It("if the operator has the right neither to watch nor to read a dependent, only this dependent fails, and the message names the user and the missing right", func(ctx SpecContext) {
+	It("if the operator has the right neither to watch nor to read a dependent, only this dependent fails, and the "+
+		"message names the user and the missing right", func(ctx SpecContext) {
 		quota := "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: quota}\nspec: {hard: {pods: 10}}"
 		g := newGadget(ctx, namespace, "app", together(quota, configMap("sibling", "a")), servedBy(operator), retrySoon)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),
-			ContainSubstring(`User "`+operator+`" cannot get resource "resourcequotas"`), ContainSubstring("grant it to that user"), ContainSubstring("allow list and watch")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True DependentFailed: failed: ResourceQuota "+namespace+"/quota"),
+				ContainSubstring(`User "`+operator+`" cannot get resource "resourcequotas"`),
+				ContainSubstring("grant it to that user"), ContainSubstring("allow list and watch")))
 		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
 	})
 })

@@ -22,7 +22,8 @@ const markEditor = "kubectl-label"
 // patch. other is a component of the operator.
 var forgeries = map[string]func(other manifests.Owner) (labels, annotations map[string]any){
 	"label and annotation of another component": func(other manifests.Owner) (labels, annotations map[string]any) {
-		return map[string]any{other.Reconciler + "/owner-id": other.ID()}, map[string]any{other.Reconciler + "/owner-id": other.String()}
+		return map[string]any{other.Reconciler + "/owner-id": other.ID()},
+			map[string]any{other.Reconciler + "/owner-id": other.String()}
 	},
 	"the label of another component": func(other manifests.Owner) (labels, annotations map[string]any) {
 		return map[string]any{other.Reconciler + "/owner-id": other.ID()}, nil
@@ -30,14 +31,18 @@ var forgeries = map[string]func(other manifests.Owner) (labels, annotations map[
 	"the annotation of another component": func(other manifests.Owner) (labels, annotations map[string]any) {
 		return nil, map[string]any{other.Reconciler + "/owner-id": other.String()}
 	},
-	"the label of another component without an annotation": func(other manifests.Owner) (labels, annotations map[string]any) {
+	"the label of another component without " +
+		"an annotation": func(other manifests.Owner) (labels, annotations map[string]any) {
 		return map[string]any{other.Reconciler + "/owner-id": other.ID()}, map[string]any{other.Reconciler + "/owner-id": nil}
 	},
-	"label and annotation of a component that does not exist": func(other manifests.Owner) (labels, annotations map[string]any) {
+	"label and annotation of a component that " +
+		"does not exist": func(other manifests.Owner) (labels, annotations map[string]any) {
 		other.Name = "nobody"
-		return map[string]any{other.Reconciler + "/owner-id": other.ID()}, map[string]any{other.Reconciler + "/owner-id": other.String()}
+		return map[string]any{other.Reconciler + "/owner-id": other.ID()},
+			map[string]any{other.Reconciler + "/owner-id": other.String()}
 	},
-	"label and annotation of a component of another operator": func(other manifests.Owner) (labels, annotations map[string]any) {
+	"label and annotation of a component of " +
+		"another operator": func(other manifests.Owner) (labels, annotations map[string]any) {
 		ours := other.Reconciler + "/owner-id"
 		other.Reconciler = "others.example.com"
 		return map[string]any{ours: nil, "others.example.com/owner-id": other.ID()},
@@ -88,7 +93,8 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 		policy  string
 		running bool
 	}{{"ssa-override", true}, {"ssa-merge", true}, {"replace", true}, {"ssa-override", false}} {
-		It(fmt.Sprintf("they are replaced at once, and both components delete what is theirs (update policy %s, operator running: %t)", c.policy, c.running),
+		It(fmt.Sprintf("they are replaced at once, and both components delete what is theirs (update policy %s, operator "+
+			"running: %t)", c.policy, c.running),
 			func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				stop := runOperator(operator, operatorOptions{})
@@ -106,7 +112,8 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 					runOperator(operator, operatorOptions{})
 				}
 				for i, how := range slices.Sorted(maps.Keys(forgeries)) {
-					Eventually(ctx, func() [2]string { return marksOf(ctx, namespace, fmt.Sprintf("a-%d", i), operator) }).Should(Equal(ours), how)
+					Eventually(ctx, func() [2]string { return marksOf(ctx, namespace, fmt.Sprintf("a-%d", i), operator) }).
+						Should(Equal(ours), how)
 				}
 				expectReady(ctx, one)
 				Expect(notesOf(ctx, namespace, metav1alpha1.ReasonOwnershipConflict)).To(BeEmpty())
@@ -120,7 +127,8 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 			})
 	}
 
-	It("a deletion that finds them deletes the recorded objects, and the named component deletes none of them", func(ctx SpecContext) {
+	It("a deletion that finds them deletes the recorded objects, and the named component deletes "+
+		"none of them", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		one, two := start(ctx, namespace, operatorName, "ssa-override")
 		other := markedFor(ctx, namespace, "theirs", operatorName)
@@ -140,7 +148,8 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 		namespace := newNamespace(ctx)
 		one, two := start(ctx, namespace, operatorName, "ssa-override")
 		suspend(ctx, one)
-		forge(ctx, namespace, "a-0", "label and annotation of another component", markedFor(ctx, namespace, "theirs", operatorName))
+		forge(ctx, namespace, "a-0", "label and annotation of another component",
+			markedFor(ctx, namespace, "theirs", operatorName))
 		changeManifests(ctx, two, configMap("theirs", "b"))
 		expectReady(ctx, two)
 		mustGet(ctx, "v1", "ConfigMap", namespace, "a-0")
@@ -149,11 +158,13 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 		Expect(configMapExists(ctx, namespace, "a-0")).To(BeFalse())
 	})
 
-	It("the named component does not take over the object if it renders it, too, and never deletes it", func(ctx SpecContext) {
+	It("the named component does not take over the object if it renders it, too, and "+
+		"never deletes it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		one, two := start(ctx, namespace, operatorName, "ssa-override")
 		suspend(ctx, one)
-		forge(ctx, namespace, "a-0", "label and annotation of another component", markedFor(ctx, namespace, "theirs", operatorName))
+		forge(ctx, namespace, "a-0", "label and annotation of another component",
+			markedFor(ctx, namespace, "theirs", operatorName))
 		before := mustGet(ctx, "v1", "ConfigMap", namespace, "a-0")
 		changeManifests(ctx, two, together(configMap("theirs", "a"), configMap("a-0", "b")))
 		expectCondition(ctx, two, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(
@@ -178,10 +189,12 @@ var _ = Describe("Owner marks of a dependent that another client writes:", func(
 		suspend(ctx, using)
 		other := markedFor(ctx, namespace, "theirs", operatorName)
 		used := mustGet(ctx, group+"/v1", "Widget", namespace, "used")
-		patchAs(ctx, markEditor, used, fmt.Sprintf(`{"metadata":{"labels":{"%[1]s/owner-id":%[2]q},"annotations":{"%[1]s/owner-id":%[3]q}}}`,
-			operatorName, other.ID(), other))
+		patchAs(ctx, markEditor, used,
+			fmt.Sprintf(`{"metadata":{"labels":{"%[1]s/owner-id":%[2]q},"annotations":{"%[1]s/owner-id":%[3]q}}}`,
+				operatorName, other.ID(), other))
 		remove(ctx, defining)
-		expectCondition(ctx, defining, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring("/used")))
+		expectCondition(ctx, defining, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
+			ContainSubstring("/used")))
 		remove(ctx, using)
 		expectGone(ctx, using)
 		expectGone(ctx, used)

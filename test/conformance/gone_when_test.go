@@ -10,7 +10,8 @@ import (
 )
 
 var _ = Describe("The condition gone-when:", func() {
-	It("others do not wait for an object that is being deleted when its condition holds, also after a lost inventory", func(ctx SpecContext) {
+	It("others do not wait for an object that is being deleted when its condition holds, also after a "+
+		"lost inventory", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		set := func(name, value string) string { return settingOf(operator, name, value) }
 		text := together(
@@ -46,9 +47,12 @@ var _ = Describe("The condition gone-when:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(BeEmpty())
 
 		remove(ctx, g)
-		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ContainElement(
-			HaveField("Message", ContainSubstring(`gone-when: self.data.value == "drained" is false (self.data.value is "a")`))))
-		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "next") }).Should(BeFalse(), "the wave after the held object")
+		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).
+			Should(ContainElement(
+				HaveField("Message",
+					ContainSubstring(`gone-when: self.data.value == "drained" is false (self.data.value is "a")`))))
+		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "next") }).Should(BeFalse(),
+			"the wave after the held object")
 		settle(ctx, operator)
 		Expect(configMapExists(ctx, namespace, "wave")).To(BeTrue())
 		Expect(configMapExists(ctx, namespace, "middle")).To(BeTrue())

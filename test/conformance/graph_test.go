@@ -23,9 +23,10 @@ func writesIn(ctx context.Context, since auditMark, operator, namespace string) 
 // expectWaitFor waits until the status reports the dependency that holds up an object.
 func expectWaitFor(ctx context.Context, g *gadget.Gadget, name, message string) {
 	GinkgoHelper()
-	Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ContainElement(And(
-		HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Reason", "DependencyNotReady"),
-		HaveField("Message", ContainSubstring(message)))))
+	Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).
+		Should(ContainElement(And(
+			HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Reason", "DependencyNotReady"),
+			HaveField("Message", ContainSubstring(message)))))
 }
 
 var _ = Describe("Dependencies between objects:", func() {
@@ -34,15 +35,18 @@ var _ = Describe("Dependencies between objects:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = removeLine(g.Spec.Manifests, "nodeSelector") })
 	}
 
-	It("a chain is applied in its order, the status names the dependency that holds an object up, and the deletion is the reverse", func(ctx SpecContext) {
+	It("a chain is applied in its order, the status names the dependency that holds an object up, and the deletion "+
+		"is the reverse", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		runOperator(operator, operatorOptions{})
 		depends := func(list string) string { return settingOf(operator, "depends-on", list) }
 		g := newGadget(ctx, namespace, "app", together(
-			configMap("a", "1", depends("ConfigMap b")), configMap("b", "1", depends("Deployment.apps web")), heldDeployment("web"),
+			configMap("a", "1", depends("ConfigMap b")), configMap("b", "1", depends("Deployment.apps web")),
+			heldDeployment("web"),
 		), servedBy(operator))
 		expectWaitFor(ctx, g, "b", "waits for Deployment.apps "+namespace+"/web: ")
-		expectWaitFor(ctx, g, "a", "waits for ConfigMap "+namespace+"/b, which is held up by Deployment.apps "+namespace+"/web: ")
+		expectWaitFor(ctx, g, "a", "waits for ConfigMap "+namespace+"/b, which is held up by Deployment.apps "+
+			namespace+"/web: ")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(entryOf(ctx, g, "a").DependsOn).To(Equal("ConfigMap b"))
 
@@ -51,7 +55,8 @@ var _ = Describe("Dependencies between objects:", func() {
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		expectGone(ctx, g)
-		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete deployments/web"}))
+		Expect(writesIn(ctx, mark, operator, namespace)).
+			To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete deployments/web"}))
 	})
 
 	It("a failing object holds up the objects that depend on it, and no others", func(ctx SpecContext) {
@@ -62,11 +67,13 @@ var _ = Describe("Dependencies between objects:", func() {
 		Expect(k8s.Create(ctx, other)).To(Succeed())
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("top", "1", dependsOn("ConfigMap left, ConfigMap right")),
-			configMap("left", "1", dependsOn("ConfigMap root")), configMap("right", "1", dependsOn("ConfigMap taken, ConfigMap root")),
+			configMap("left", "1", dependsOn("ConfigMap root")),
+			configMap("right", "1", dependsOn("ConfigMap taken, ConfigMap root")),
 			configMap("taken", "1", order(7)), configMap("root", "1"), configMap("beside", "1", dependsOn("ConfigMap left")),
 		))
 		expectWaitFor(ctx, g, "right", "waits for ConfigMap "+namespace+"/taken: it is owned by ")
-		expectWaitFor(ctx, g, "top", "waits for ConfigMap "+namespace+"/right, which is held up by ConfigMap "+namespace+"/taken: ")
+		expectWaitFor(ctx, g, "top", "waits for ConfigMap "+namespace+"/right, which is held up by ConfigMap "+
+			namespace+"/taken: ")
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "beside") }).Should(BeTrue())
 		Expect(configMapExists(ctx, namespace, "right")).To(BeFalse())
 		Expect(configMapExists(ctx, namespace, "top")).To(BeFalse())
@@ -81,7 +88,8 @@ var _ = Describe("Dependencies between objects:", func() {
 		text := together(configMap("node", "1", dependsOn("Deployment.apps web")), configMap("last", "1", order(9)))
 		g := newGadget(ctx, namespace, "app", together(text, deployment("web", order(-1))))
 		expectReady(ctx, g)
-		changeManifests(ctx, g, together(strings.Replace(text, "value: \"1\"", "value: \"2\"", 1), heldDeployment("web", order(10))))
+		changeManifests(ctx, g, together(strings.Replace(text, "value: \"1\"", "value: \"2\"", 1),
+			heldDeployment("web", order(10))))
 		expectWaitFor(ctx, g, "node", "waits for Deployment.apps "+namespace+"/web")
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "node").Object["data"]).To(HaveKeyWithValue("value", "1"))
 
@@ -97,7 +105,8 @@ var _ = Describe("Dependencies between objects:", func() {
 		namespace := newNamespace(ctx)
 		member := setting("depends-on-group", "schema")
 		g := newGadget(ctx, namespace, "app", together(
-			configMap("node", "1", dependsOn("@schema, Job.batch missing?")), configMap("quick", "1", member), heldDeployment("web", member),
+			configMap("node", "1", dependsOn("@schema, Job.batch missing?")), configMap("quick", "1", member),
+			heldDeployment("web", member),
 		))
 		expectWaitFor(ctx, g, "node", "waits for Deployment.apps "+namespace+"/web: ")
 		release(ctx, g)
@@ -109,7 +118,8 @@ var _ = Describe("Dependencies between objects:", func() {
 		expectWaitFor(ctx, g, "node", "waits for Job.batch "+namespace+"/missing: ")
 	})
 
-	It("a wait with a timeout counts as failed after that time, and ends when the dependency is ready", func(ctx SpecContext) {
+	It("a wait with a timeout counts as failed after that time, and ends when the "+
+		"dependency is ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("node", "1", dependsOn("Deployment.apps web"), setting("depends-on-timeout", "1s")), heldDeployment("web"),
@@ -120,7 +130,8 @@ var _ = Describe("Dependencies between objects:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("cycles, missing dependencies and contradictions are reported together, and nothing is written", func(ctx SpecContext) {
+	It("cycles, missing dependencies and contradictions are reported together, and "+
+		"nothing is written", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("a", "1", dependsOn("ConfigMap b, ConfigMap d")), configMap("b", "1", dependsOn("ConfigMap a")),
@@ -136,13 +147,15 @@ var _ = Describe("Dependencies between objects:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			ContainSubstring("ConfigMap "+namespace+"/a -> ConfigMap "+namespace+"/b -> ConfigMap "+namespace+"/a"),
 			ContainSubstring("ConfigMap "+namespace+"/d -> ConfigMap "+namespace+"/e -> ConfigMap "+namespace+"/d"),
-			ContainSubstring("ConfigMap "+namespace+"/missing is not in the set"), ContainSubstring("no object belongs to the group @none"),
+			ContainSubstring("ConfigMap "+namespace+"/missing is not in the set"),
+			ContainSubstring("no object belongs to the group @none"),
 			ContainSubstring(settingOfObject("ordered", "order")), ContainSubstring(settingOfObject("purged", "purge-order")),
 			ContainSubstring(settingOfObject("phased", "phase"))))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("objects that are no longer rendered are pruned in reverse, and a changed dependency is recorded without another write", func(ctx SpecContext) {
+	It("objects that are no longer rendered are pruned in reverse, and a changed dependency is recorded without "+
+		"another write", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		runOperator(operator, operatorOptions{})
 		depends := func(list string) string { return settingOf(operator, "depends-on", list) }
@@ -153,15 +166,18 @@ var _ = Describe("Dependencies between objects:", func() {
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, configMap("c", "1", depends("ConfigMap a?")))
 		expectReady(ctx, g)
-		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"update configmaps/c", "delete configmaps/b", "delete configmaps/a"}))
+		Expect(writesIn(ctx, mark, operator, namespace)).
+			To(Equal([]string{"update configmaps/c", "delete configmaps/b", "delete configmaps/a"}))
 		Expect(entryOf(ctx, g, "c").DependsOn).To(Equal("ConfigMap a?"))
 	})
 
-	It("a preview applies each object after its dependencies, and continues behind an object that is not ready", func(ctx SpecContext) {
+	It("a preview applies each object after its dependencies, and continues behind an object that "+
+		"is not ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False DependentsNotReady")
-		forecast, err := foresee(ctx, g, together(heldDeployment("web"), configMap("b", "1", dependsOn("Deployment.apps web")),
+		forecast, err := foresee(ctx, g, together(heldDeployment("web"),
+			configMap("b", "1", dependsOn("Deployment.apps web")),
 			configMap("a", "1", dependsOn("ConfigMap b"))))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(turns(forecast)).To(Equal([][]string{{"create configmaps/b"}, {"create configmaps/a"}}))
@@ -185,6 +201,7 @@ var _ = Describe("Dependencies between objects:", func() {
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
-		Expect(writesIn(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete configmaps/c"}))
+		Expect(writesIn(ctx, mark, operator, namespace)).
+			To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete configmaps/c"}))
 	})
 })

@@ -17,7 +17,10 @@ import (
 
 // createWidget creates an instance of the type that widgetDefinition defines.
 func createWidget(ctx context.Context, namespace, group string, options ...client.CreateOption) error {
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "Widget", "spec": map[string]any{"size": int64(1)}}}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": "Widget",
+		"spec": map[string]any{"size": int64(1)},
+	}}
 	o.SetNamespace(namespace)
 	o.SetGenerateName("theirs-")
 	return k8s.Create(ctx, o, options...)
@@ -25,7 +28,8 @@ func createWidget(ctx context.Context, namespace, group string, options ...clien
 
 // isRealDelete reports whether a request deletes a definition and is not a dry run.
 func isRealDelete(r *http.Request) bool {
-	return r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, probePath+"/") && r.URL.Query().Get("dryRun") == ""
+	return r.Method == http.MethodDelete && strings.HasPrefix(r.URL.Path, probePath+"/") && r.URL.Query().
+		Get("dryRun") == ""
 }
 
 // forgeEntry adds an object to the inventory in the status of a gadget, as somebody with the right to edit statuses
@@ -64,7 +68,8 @@ var _ = Describe("A guard that its component does not need:", func() {
 	}
 	expectRefused := func(ctx context.Context, message string) {
 		GinkgoHelper()
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring(message)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(ContainSubstring("widgets."+group), ContainSubstring(message)))
 	}
 	// expectUsable waits until no guard exists and the API server accepts instances.
 	expectUsable := func(ctx context.Context) {
@@ -79,7 +84,8 @@ var _ = Describe("A guard that its component does not need:", func() {
 		expectGone(ctx, g)
 	}
 
-	It("no guard is set up for a definition that the component's identity may not delete, also if the finalizer is then removed", func(ctx SpecContext) {
+	It("no guard is set up for a definition that the component's identity may not delete, also if the finalizer is "+
+		"then removed", func(ctx SpecContext) {
 		start(ctx, operatorOptions{}, false)
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -87,7 +93,8 @@ var _ = Describe("A guard that its component does not need:", func() {
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 		abandon(ctx)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Writes().Resource("validatingadmissionpolicies", "validatingadmissionpolicybindings")).To(BeEmpty())
+		Expect(requestsSince(ctx, mark, operator).Writes().Resource("validatingadmissionpolicies",
+			"validatingadmissionpolicybindings")).To(BeEmpty())
 		Expect(createWidget(ctx, namespace, group)).To(Succeed())
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 	})
@@ -118,7 +125,8 @@ var _ = Describe("A guard that its component does not need:", func() {
 		expectUsable(ctx)
 	})
 
-	It("a guard is removed when its component disappears while the operator runs, and while no operator runs", func(ctx SpecContext) {
+	It("a guard is removed when its component disappears while the operator runs, and while no "+
+		"operator runs", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap}, true)
@@ -139,11 +147,13 @@ var _ = Describe("A guard that its component does not need:", func() {
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{})
 		expectUsable(ctx)
-		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Resource("validatingadmissionpolicies", "validatingadmissionpolicybindings"))).
+		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Resource("validatingadmissionpolicies",
+			"validatingadmissionpolicybindings"))).
 			To(Equal([]string{"delete validatingadmissionpolicybindings 200", "delete validatingadmissionpolicies 200"}))
 	})
 
-	It("a guard and its refusals name the component, and say when and how the guard can be removed", func(ctx SpecContext) {
+	It("a guard and its refusals name the component, and say when and how the guard "+
+		"can be removed", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap}, true)
@@ -152,7 +162,8 @@ var _ = Describe("A guard that its component does not need:", func() {
 		name := strings.Fields(guardsOf(ctx, operator)[0])[1]
 		command := "kubectl delete validatingadmissionpolicybindings,validatingadmissionpolicies " + name
 		Eventually(ctx, func() error { return createWidget(ctx, namespace, group, client.DryRunAll) }).Should(MatchError(And(
-			ContainSubstring("is about to be deleted by "+operator+" for Gadget.gadgets.example.com "+namespace+"/app"), ContainSubstring(command))))
+			ContainSubstring("is about to be deleted by "+operator+" for Gadget.gadgets.example.com "+namespace+"/app"),
+			ContainSubstring(command))))
 		for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 			annotations := mustGet(ctx, "admissionregistration.k8s.io/v1", kind, "", name).GetAnnotations()
 			Expect(annotations).To(HaveKeyWithValue(operator+"/guard-of", HaveSuffix("/Gadget/"+namespace+"/app")))
@@ -217,7 +228,10 @@ var _ = Describe("Foreign objects that somebody enters into the inventory of a c
 		stop()
 		other := newNamespace(ctx)
 		object := create(ctx, configMapIn(other, "theirs", "a"))[0]
-		forgeEntry(ctx, g, metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: other, Name: "theirs", UID: object.GetUID()})
+		forgeEntry(ctx, g, metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: other, Name: "theirs",
+			UID: object.GetUID(),
+		})
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
@@ -231,10 +245,14 @@ var _ = Describe("Foreign objects that somebody enters into the inventory of a c
 		expectReady(ctx, other)
 		stop()
 		object := mustGet(ctx, "v1", "ConfigMap", namespace, "theirs")
-		forgeEntry(ctx, g, metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "theirs", UID: object.GetUID()})
+		forgeEntry(ctx, g, metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "theirs",
+			UID: object.GetUID(),
+		})
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "theirs").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "theirs").GetResourceVersion()).
+			To(Equal(object.GetResourceVersion()))
 	})
 })

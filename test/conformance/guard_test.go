@@ -36,7 +36,10 @@ func guardsOf(ctx context.Context, operator string) []string {
 	var names []string
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 		list := &unstructured.UnstructuredList{}
-		list.SetGroupVersionKind(schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: kind + "List"})
+		list.SetGroupVersionKind(schema.GroupVersionKind{
+			Group: "admissionregistration.k8s.io", Version: "v1",
+			Kind: kind + "List",
+		})
 		Expect(k8s.List(ctx, list)).To(Succeed())
 		for _, o := range list.Items {
 			if _, ours := o.GetLabels()[operator+"/guard-of"]; ours {
@@ -62,7 +65,9 @@ func (m *meddler) wrap(next http.RoundTripper) http.RoundTripper {
 			return next.RoundTrip(r)
 		}
 		m.count.Add(1)
-		status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`, m.reason, m.code)
+		status := fmt.Sprintf(
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`,
+			m.reason, m.code)
 		return &http.Response{
 			StatusCode: m.code, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
@@ -81,18 +86,23 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		GinkgoHelper()
 		namespace = newNamespace(ctx)
 		stop = runOperator(operator, o)
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), configMap("settings", "a")), servedBy(operator), retrySoon)
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), configMap("settings", "a")),
+			servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		return stop
 	}
 	newWidget := func(ctx context.Context, options ...client.CreateOption) error {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": "Widget", "spec": map[string]any{"size": int64(1)}}}
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": group + "/v1", "kind": "Widget",
+			"spec": map[string]any{"size": int64(1)},
+		}}
 		o.SetNamespace(namespace)
 		o.SetGenerateName("theirs-")
 		return k8s.Create(ctx, o, options...)
 	}
 
-	It("a definition is deleted while an admission guard refuses new instances, and then the guard is removed completely", func(ctx SpecContext) {
+	It("a definition is deleted while an admission guard refuses new instances, and then the guard is "+
+		"removed completely", func(ctx SpecContext) {
 		start(ctx, operatorOptions{})
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -102,29 +112,40 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 			return strings.HasPrefix(e.Resource, "validating") || e.Resource == "customresourcedefinitions" && e.Verb != "get"
 		})
 		texts := verbs(requests)
-		GinkgoWriter.Printf("%d requests: %v\n", len(requestsSince(ctx, mark, operator)), verbs(requestsSince(ctx, mark, operator)))
+		GinkgoWriter.Printf("%d requests: %v\n", len(requestsSince(ctx, mark, operator)),
+			verbs(requestsSince(ctx, mark, operator)))
 		// The first deletion of the definition is a dry run.
 		Expect(texts[:3]).To(Equal([]string{
-			"delete customresourcedefinitions 200", "patch validatingadmissionpolicies 201", "patch validatingadmissionpolicybindings 201",
+			"delete customresourcedefinitions 200", "patch validatingadmissionpolicies 201",
+			"patch validatingadmissionpolicybindings 201",
 		}))
 		// The garbage collector may remove the guard before the operator does.
-		Expect(texts[len(texts)-4:]).To(HaveExactElements("create customresourcedefinitions 403", "delete customresourcedefinitions 200",
+		Expect(texts[len(texts)-4:]).To(HaveExactElements("create customresourcedefinitions 403",
+			"delete customresourcedefinitions 200",
 			HavePrefix("delete validatingadmissionpolicybindings"), HavePrefix("delete validatingadmissionpolicies")))
-		others := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return !slices.Contains(requests, e) })
+		others := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool {
+			return !slices.Contains(requests,
+				e)
+		})
 		Expect(verbs(others)).To(ConsistOf("delete configmaps 200",
-			"update gadgets/status 200", "update gadgets/status 200", "update gadgets/status 200", "patch gadgets 200", "get customresourcedefinitions 404"))
+			"update gadgets/status 200", "update gadgets/status 200", "update gadgets/status 200", "patch gadgets 200",
+			"get customresourcedefinitions 404"))
 	})
 
-	It("a definition is not deleted while it is unknown whether its admission guard is in effect, and the condition contains the reason", func(ctx SpecContext) {
+	It("a definition is not deleted while it is unknown whether its admission guard is in effect, and the condition "+
+		"contains the reason", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		start(ctx, operatorOptions{transport: broken.wrap})
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("widgets."+group), ContainSubstring("admission policy against new instances could not be set up or tested: not today")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(ContainSubstring("widgets."+group),
+				ContainSubstring("admission policy against new instances could not be set up or tested: not today")))
 		// The API server enforces a guard a moment after it is created. An instance that is created before would block the
 		// deletion.
 		Eventually(ctx, func() error { return newWidget(ctx, client.DryRunAll) }).
-			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)), "the guard did not refuse a new instance")
+			Should(MatchError(ContainSubstring("is about to be deleted by "+operator)),
+				"the guard did not refuse a new instance")
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		broken.on.Store(false)
 		expectGone(ctx, g)
@@ -143,8 +164,12 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		mustGet(ctx, group+"/v1", "Widget", namespace, "own")
 	})
 
-	It("if the operator has no right to create an admission guard, a definition is deleted without a guard after its instances are listed once more", func(ctx SpecContext) {
-		forbidden := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, guardPath) }}
+	It("if the operator has no right to create an admission guard, a definition is deleted without a guard after its "+
+		"instances are listed once more", func(ctx SpecContext) {
+		forbidden := &meddler{
+			code: http.StatusForbidden, reason: "Forbidden",
+			matches: func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, guardPath) },
+		}
 		forbidden.on.Store(true)
 		start(ctx, operatorOptions{transport: forbidden.wrap})
 		mark := markAudit(ctx)
@@ -171,12 +196,14 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 			stop()
 			stop = runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
-			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(), "a guard remains after an operator that crashed after %d requests", after)
+			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(),
+				"a guard remains after an operator that crashed after %d requests", after)
 			stop()
 		}
 	})
 
-	It("the admission guard of a component whose finalizer was removed is deleted when the component is created again", func(ctx SpecContext) {
+	It("the admission guard of a component whose finalizer was removed is deleted when the component is "+
+		"created again", func(ctx SpecContext) {
 		broken := &meddler{matches: isProbe, code: http.StatusInternalServerError, reason: "InternalError"}
 		broken.on.Store(true)
 		stop := start(ctx, operatorOptions{transport: broken.wrap})
@@ -188,7 +215,8 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		Expect(guardsOf(ctx, operator)).To(HaveLen(2))
 
 		runOperator(operator, operatorOptions{})
-		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")), servedBy(operator), retrySoon)
+		g = newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "own")),
+			servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
@@ -222,7 +250,8 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		})).To(BeEmpty())
 	})
 
-	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation the API server confirmed", slow, func(ctx SpecContext) {
+	It("while other clients create instances all the time, the deletion of a definition loses no instance whose creation "+
+		"the API server confirmed", slow, func(ctx SpecContext) {
 		for range races {
 			race(ctx)
 		}
@@ -297,8 +326,11 @@ func race(ctx context.Context) {
 	for _, r := range racers {
 		created, refused = created+r.created, refused+r.refused
 		if r.lost != "" {
-			GinkgoWriter.Printf("acknowledged %s after the deletion of the definition: %s\n", r.acknowledged.Sub(deletion), r.lost)
-			Expect(r.acknowledged).To(BeTemporally(">=", deletion), "the instance %s was lost, although the API server acknowledged its creation before the deletion of the definition", r.lost)
+			GinkgoWriter.Printf("acknowledged %s after the deletion of the definition: %s\n",
+				r.acknowledged.Sub(deletion), r.lost)
+			Expect(r.acknowledged).To(BeTemporally(">=", deletion),
+				"the instance %s was lost, although the API server acknowledged its creation before the deletion of the definition",
+				r.lost)
 		}
 	}
 	Expect(created).To(BeNumerically(">", 0))

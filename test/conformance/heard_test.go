@@ -70,7 +70,9 @@ type heardCache struct {
 }
 
 // GetInformer implements cache.Informers.
-func (c heardCache) GetInformer(ctx context.Context, obj client.Object, o ...cache.InformerGetOption) (cache.Informer, error) {
+func (c heardCache) GetInformer(ctx context.Context, obj client.Object, o ...cache.InformerGetOption) (cache.Informer,
+	error,
+) {
 	informer, err := c.Cache.GetInformer(ctx, obj, o...)
 	if _, ok := obj.(*gadget.Gadget); !ok || err != nil {
 		return informer, err

@@ -21,35 +21,43 @@ var _ = Describe("The history of a component:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2), "want two writes of the status: of the inventory before the first create, and of the outcome")
+		Expect(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("update")).To(HaveLen(2),
+			"want two writes of the status: of the inventory before the first create, and of the outcome")
 		first := current(ctx, g).Status
 		Expect(first.History).To(HaveExactElements(And(
 			HaveField("Revision", int64(1)), HaveField("Generation", int64(1)), HaveField("Digest", first.InputDigest),
 			HaveField("Outcome", metav1alpha1.RevisionReady), HaveField("Ended", Not(BeNil())))))
 
 		changeManifests(ctx, g, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {no key!: b}")
-		Eventually(ctx, func() []metav1alpha1.RevisionRecord { return current(ctx, g).Status.History }).Should(HaveExactElements(
-			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonInvalidManifests),
-				HaveField("Ended", BeNil())),
-			HaveField("Revision", int64(1))))
+		Eventually(ctx, func() []metav1alpha1.RevisionRecord { return current(ctx, g).Status.History }).
+			Should(HaveExactElements(
+				And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed),
+					HaveField("Reason", metav1alpha1.ReasonInvalidManifests),
+					HaveField("Ended", BeNil())),
+				HaveField("Revision", int64(1))))
 
 		changeManifests(ctx, g, configMap("settings", "c"))
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(
 			And(HaveField("Revision", int64(3)), HaveField("Outcome", metav1alpha1.RevisionReady)),
-			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Ended", Not(BeNil()))),
+			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionFailed),
+				HaveField("Ended", Not(BeNil()))),
 			HaveField("Revision", int64(1))))
 	})
 
-	It("inputs that fail to render have a single entry without a revision in the history, however often they are retried", func(ctx SpecContext) {
+	It("inputs that fail to render have a single entry without a revision in the history, however often "+
+		"they are retried", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := configMap("settings", "a")
-		g := newGadget(ctx, namespace, "app", text, servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(100) })
+		g := newGadget(ctx, namespace, "app", text,
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(100) })
 		expectReady(ctx, g)
 		revisionOne := And(HaveField("Revision", int64(1)), HaveField("Outcome", metav1alpha1.RevisionReady))
-		attempt := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)), HaveField("Digest", Not(BeEmpty())),
-			HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonInvalidManifests), HaveField("Ended", BeNil()))
+		attempt := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(2)),
+			HaveField("Digest", Not(BeEmpty())),
+			HaveField("Outcome", metav1alpha1.RevisionFailed), HaveField("Reason", metav1alpha1.ReasonInvalidManifests),
+			HaveField("Ended", BeNil()))
 
 		changeManifests(ctx, g, together(text, configMap("settings", "b")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
@@ -70,7 +78,8 @@ var _ = Describe("The history of a component:", func() {
 		By("rendering the failing inputs again, which adds an entry to the history")
 		changeManifests(ctx, g, together(text, configMap("settings", "b")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidManifests")
-		again := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(4)), HaveField("Digest", stalled.History[0].Digest), HaveField("Ended", BeNil()))
+		again := And(HaveField("Revision", int64(0)), HaveField("Generation", int64(4)),
+			HaveField("Digest", stalled.History[0].Digest), HaveField("Ended", BeNil()))
 		Expect(current(ctx, g).Status.History).To(HaveExactElements(again, over, revisionOne))
 		changeManifests(ctx, g, configMap("settings", "c"))
 		expectReady(ctx, g)
@@ -78,10 +87,12 @@ var _ = Describe("The history of a component:", func() {
 			And(HaveField("Revision", int64(2)), HaveField("Outcome", metav1alpha1.RevisionReady)), again, over, revisionOne))
 	})
 
-	It("the history contains the first revision, also if phase objects are recorded first, or if the first rendering failed", func(ctx SpecContext) {
+	It("the history contains the first revision, also if phase objects are recorded first, or if the first "+
+		"rendering failed", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		revisionOne := And(HaveField("Revision", int64(1)), HaveField("Outcome", metav1alpha1.RevisionReady), HaveField("Ended", Not(BeNil())))
+		revisionOne := And(HaveField("Revision", int64(1)), HaveField("Outcome", metav1alpha1.RevisionReady),
+			HaveField("Ended", Not(BeNil())))
 		text := together(configMap("settings", "a"), oneJob("clean", preDelete(operator)))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 		expectReady(ctx, g)
@@ -99,7 +110,8 @@ var _ = Describe("The history of a component:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		secret := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"}, StringData: map[string]string{"values.yaml": "user: root-of-all"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "db"},
+			StringData: map[string]string{"values.yaml": "user: root-of-all"},
 		}
 		Expect(k8s.Create(ctx, secret)).To(Succeed())
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) {
@@ -119,10 +131,12 @@ var _ = Describe("The history of a component:", func() {
 		Expect(changes()).To(HaveExactElements([]string{"manifests: changed"}, BeEmpty()))
 		secret.StringData = map[string]string{"values.yaml": "user: somebody-else"}
 		Expect(k8s.Update(ctx, secret)).To(Succeed())
-		Eventually(ctx, changes).Should(HaveExactElements([]string{"Secret db: user: changed"}, []string{"manifests: changed"}, BeEmpty()))
+		Eventually(ctx, changes).Should(HaveExactElements([]string{"Secret db: user: changed"},
+			[]string{"manifests: changed"}, BeEmpty()))
 	})
 
-	It("the outcome of a revision in the history does not change while new inputs are not rendered", func(ctx SpecContext) {
+	It("the outcome of a revision in the history does not change while new inputs are "+
+		"not rendered", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), servedBy(operator))
@@ -155,8 +169,10 @@ var _ = Describe("The acknowledgement of requests for a pass:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		before := passes(operator)
-		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%s","%s/%s":"%s"}},"spec":{"suspend":%t}}`,
-			operator, metav1alpha1.AnnotationReconcileRequested, requested, operator, metav1alpha1.AnnotationReconcileAcknowledge, acknowledge, suspend))
+		patch(ctx, current(ctx, g),
+			fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"%s","%s/%s":"%s"}},"spec":{"suspend":%t}}`,
+				operator, metav1alpha1.AnnotationReconcileRequested, requested, operator,
+				metav1alpha1.AnnotationReconcileAcknowledge, acknowledge, suspend))
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
 		return current(ctx, g).Status.Status
@@ -166,9 +182,11 @@ var _ = Describe("The acknowledgement of requests for a pass:", func() {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{})
 		Expect(request(ctx, operator, "now", "now", false).LastHandledReconcileAt).To(Equal("now"))
-		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(), "the pass must not be acknowledged, because the annotation names another request")
+		Expect(request(ctx, operator, "now", "earlier", false).LastHandledReconcileAt).To(BeEmpty(),
+			"the pass must not be acknowledged, because the annotation names another request")
 		Expect(request(ctx, operator, "now", "now", true)).To(And(
-			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)), "a suspended component acknowledges the request too")
+			HaveField("LastHandledReconcileAt", "now"), HaveField("State", metav1alpha1.StateSuspended)),
+			"a suspended component acknowledges the request too")
 	})
 })
 
@@ -178,8 +196,10 @@ var _ = Describe("Suspended components:", func() {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
-		patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"the database moves"}},"spec":{"suspend":true}}`,
-			operator, metav1alpha1.AnnotationSuspendReason))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended: reconciling is suspended in the spec: the database moves")
+		patch(ctx, current(ctx, g),
+			fmt.Sprintf(`{"metadata":{"annotations":{"%s/%s":"the database moves"}},"spec":{"suspend":true}}`,
+				operator, metav1alpha1.AnnotationSuspendReason))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			"Unknown Suspended: reconciling is suspended in the spec: the database moves")
 	})
 })

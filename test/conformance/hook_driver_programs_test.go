@@ -81,7 +81,8 @@ func (d *hookDriver) finish(ctx context.Context, pod *corev1.Pod) {
 	if d.fails.Load() && strings.Contains(pod.Name, "fails") {
 		phase = corev1.PodFailed
 	}
-	_ = k8s.Status().Patch(ctx, pod, client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"`+string(phase)+`"}}`)))
+	_ = k8s.Status().Patch(ctx, pod, client.RawPatch(types.MergePatchType,
+		[]byte(`{"status":{"phase":"`+string(phase)+`"}}`)))
 }
 
 // bind creates a volume for a claim, which Kubernetes then binds. A volume that exists is ignored.

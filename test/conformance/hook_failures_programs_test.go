@@ -29,19 +29,23 @@ func failingChart(d *hookDriver, kind, events, policies string) map[string]strin
 		if policies != "" {
 			policies = "\n    helm.sh/hook-delete-policy: " + policies
 		}
-		return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  labels: {driven: %s}\n  annotations:\n    helm.sh/hook: %s\n    helm.sh/hook-weight: %q%s\n%s",
+		return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  labels: {driven: %s}\n  annotations:\n"+
+			"    helm.sh/hook: %s\n    helm.sh/hook-weight: %q%s\n%s",
 			apiVersion, kind, name, d.id, events, fmt.Sprint(weight), policies, more)
 	}
 	second := hook("v1", "Pod", "h1-fails", policies, 0, "spec:\n"+indent(drivenPod, 2))
 	if kind == "Job" {
-		second = hook("batch/v1", "Job", "h1-fails", policies, 0, "spec:\n  backoffLimit: 0\n  template:\n    metadata: {labels: {driven: "+d.id+"}}\n    spec:\n"+indent(drivenPod, 6))
+		second = hook("batch/v1", "Job", "h1-fails", policies, 0,
+			"spec:\n  backoffLimit: 0\n  template:\n    metadata: {labels: {driven: "+d.id+"}}\n    spec:\n"+
+				indent(drivenPod, 6))
 	}
 	return map[string]string{
-		"Chart.yaml":             "apiVersion: v2\nname: failing\nversion: 1.0.0\n",
-		"templates/h0.yaml":      hook("v1", "ConfigMap", "h0-first", "before-hook-creation,hook-succeeded", -1, ""),
-		"templates/h1.yaml":      second,
-		"templates/h2.yaml":      hook("v1", "ConfigMap", "h2-later", "", 1, ""),
-		"templates/setting.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {value: {{ quote .Values.manifests }}}\n",
+		"Chart.yaml":        "apiVersion: v2\nname: failing\nversion: 1.0.0\n",
+		"templates/h0.yaml": hook("v1", "ConfigMap", "h0-first", "before-hook-creation,hook-succeeded", -1, ""),
+		"templates/h1.yaml": second,
+		"templates/h2.yaml": hook("v1", "ConfigMap", "h2-later", "", 1, ""),
+		"templates/setting.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+			"data: {value: {{ quote .Values.manifests }}}\n",
 	}
 }
 
@@ -107,7 +111,10 @@ func (f *failure) apply(ctx context.Context, command, value string, fails bool) 
 
 func (f *failure) byHelm(ctx context.Context) []string {
 	GinkgoHelper()
-	return ofHooks(tale(auditEvents(ctx)[f.mark:].Where(func(e testcluster.Event) bool { return strings.HasPrefix(e.UserAgent, "Helm/") }), f.theirs))
+	return ofHooks(tale(auditEvents(ctx)[f.mark:].Where(func(e testcluster.Event) bool {
+		return strings.HasPrefix(
+			e.UserAgent, "Helm/")
+	}), f.theirs))
 }
 
 func (f *failure) byUs(ctx context.Context) []string {
@@ -123,7 +130,8 @@ func (f *failure) expectFailure(ctx context.Context) {
 	want := f.byHelm(ctx)
 	Expect(want).To(ContainElement("create "+f.plural+"/h1-fails"), "Helm did not run the hook")
 	Expect(want[len(want)-1]).To(Equal(deleted))
-	expectCondition(ctx, f.gadget, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("h1-fails")))
+	expectCondition(ctx, f.gadget, metav1alpha1.ConditionStalled,
+		And(HavePrefix("True DependentFailed"), ContainSubstring("h1-fails")))
 	Eventually(ctx, func() []string { return f.byUs(ctx) }).Should(Equal(want[:len(want)-1]))
 	settle(ctx, f.operator)
 	Expect(f.byUs(ctx)).To(Equal(want[:len(want)-1]))
@@ -146,7 +154,8 @@ func (f *failure) uninstall(ctx context.Context, event string) {
 	ours := func() []string { return f.sinceDeletion(f.byUs(ctx)) }
 	theirs := f.sinceDeletion(f.byHelm(ctx))
 	Expect(theirs[len(theirs)-1]).To(Equal("delete configmaps/h0-first"))
-	expectCondition(ctx, f.gadget, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("h1-fails")))
+	expectCondition(ctx, f.gadget, metav1alpha1.ConditionStalled,
+		And(HavePrefix("True DependentFailed"), ContainSubstring("h1-fails")))
 	Eventually(ctx, ours).Should(Equal(theirs[:len(theirs)-1]))
 	settle(ctx, f.operator)
 	Expect(ours()).To(Equal(theirs[:len(theirs)-1]))
@@ -156,7 +165,8 @@ func (f *failure) uninstall(ctx context.Context, event string) {
 		requestPass(ctx, f.gadget, f.operator)
 	} else {
 		failed := &unstructured.Unstructured{}
-		failed.SetGroupVersionKind(gvk(map[string]string{"jobs": "batch/v1", "pods": "v1"}[f.plural], map[string]string{"jobs": "Job", "pods": "Pod"}[f.plural]))
+		failed.SetGroupVersionKind(gvk(map[string]string{"jobs": "batch/v1", "pods": "v1"}[f.plural],
+			map[string]string{"jobs": "Job", "pods": "Pod"}[f.plural]))
 		failed.SetNamespace(f.ours)
 		failed.SetName("h1-fails")
 		Expect(k8s.Delete(ctx, failed, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
@@ -167,7 +177,10 @@ func (f *failure) uninstall(ctx context.Context, event string) {
 		return // Helm has removed the release although the hook failed.
 	}
 	runHelmOn(ctx, f.chart, f.theirs, "uninstall")
-	Expect(onlyCreates(f.byHelm(ctx))).To(Equal([]string{"create configmaps/h0-first", "create " + f.plural + "/h1-fails", "create configmaps/h2-later"}))
+	Expect(onlyCreates(f.byHelm(ctx))).To(Equal([]string{
+		"create configmaps/h0-first", "create " + f.plural + "/h1-fails",
+		"create configmaps/h2-later",
+	}))
 }
 
 // sinceDeletion returns the requests of a removal. Requests of the operator before the first create are deletions of
@@ -222,13 +235,15 @@ func writeChart(files map[string]string) string {
 }
 
 var _ = Describe("Hooks of a chart that fail:", func() {
-	It("a hook of a chart that fails, and the hooks before and after it, are created and deleted as by Helm: Job with hook-failed", func(ctx SpecContext) {
+	It("a hook of a chart that fails, and the hooks before and after it, are created and deleted as by Helm: Job "+
+		"with hook-failed", func(ctx SpecContext) {
 		for _, event := range failingEvents {
 			compareFailures(ctx, "Job", event, "before-hook-creation,hook-failed")
 		}
 	}, SpecTimeout(hookMatrixTimeout))
 
-	It("a hook of a chart that fails, and the hooks before and after it, are created and deleted as by Helm: Pod", func(ctx SpecContext) {
+	It("a hook of a chart that fails, and the hooks before and after it, are created and deleted as "+
+		"by Helm: Pod", func(ctx SpecContext) {
 		for _, event := range []string{"post-install", "pre-delete"} {
 			compareFailures(ctx, "Pod", event, "")
 		}

@@ -34,7 +34,10 @@ var (
 		"pre-install,post-upgrade", "pre-install,pre-upgrade,post-install,post-upgrade",
 		"pre-install,pre-upgrade,post-install,post-upgrade,pre-delete,post-delete",
 	}
-	hookPolicies = []string{"", "before-hook-creation", "hook-succeeded", "before-hook-creation,hook-succeeded", "before-hook-creation,hook-failed"}
+	hookPolicies = []string{
+		"", "before-hook-creation", "hook-succeeded", "before-hook-creation,hook-succeeded",
+		"before-hook-creation,hook-failed",
+	}
 )
 
 // matrixHook is a hook of the matrix.
@@ -77,7 +80,8 @@ func (h matrixHook) template(weight int, operator string, d *hookDriver) string 
 	case "PersistentVolumeClaim":
 		body = "spec: {storageClassName: by-the-test, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 	}
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  labels: {driven: %s}\n  annotations:\n%s%s", apiVersion, h.kind, h.name, d.id, annotations, body)
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata:\n  name: %s\n  labels: {driven: %s}\n  annotations:\n%s%s",
+		apiVersion, h.kind, h.name, d.id, annotations, body)
 }
 
 // writeMatrix writes a chart with hooks and a Deployment. The Deployment never becomes ready while the value manifests
@@ -123,12 +127,14 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 		"Pod":                   matrixOf("Pod", hookEvents[5:], hookPolicies[1:3]),
 		"PersistentVolumeClaim": matrixOf("PersistentVolumeClaim", hookEvents[5:], hookPolicies[1:3]),
 	} {
-		It("hooks of a chart are created and deleted in the same order as by Helm, for each combination of events and delete policies: "+kind, func(ctx SpecContext) {
+		It("hooks of a chart are created and deleted in the same order as by Helm, for each combination of events and "+
+			"delete policies: "+kind, func(ctx SpecContext) {
 			compareHooks(ctx, hooks)
 		}, SpecTimeout(hookMatrixTimeout))
 	}
 
-	It("a claim that is a hook of a chart is created once, and neither recreated nor deleted, unless its manifest allows its deletion", func(ctx SpecContext) {
+	It("a claim that is a hook of a chart is created once, and neither recreated nor deleted, unless its manifest allows "+
+		"its deletion", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		claim := matrixHook{"PersistentVolumeClaim", "h-claim", hookEvents[5], "before-hook-creation,hook-succeeded"}
 		text := removeLine(claim.template(0, operator, runHookDriver(ctx)), "delete-policy: delete")
@@ -143,7 +149,8 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 		changeManifests(ctx, g, "two")
 		expectReady(ctx, g)
 		Expect(tale(requestsSince(ctx, 0, operator), namespace)).To(And(
-			ContainElement("create persistentvolumeclaims/h-claim"), Not(ContainElement("delete persistentvolumeclaims/h-claim"))))
+			ContainElement("create persistentvolumeclaims/h-claim"),
+			Not(ContainElement("delete persistentvolumeclaims/h-claim"))))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "h-claim").GetDeletionTimestamp()).To(BeNil())
@@ -154,7 +161,8 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 func namespaceForPods(ctx context.Context) string {
 	GinkgoHelper()
 	namespace := newNamespace(ctx)
-	Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "default"); return err }).Should(Succeed())
+	Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "default"); return err }).
+		Should(Succeed())
 	return namespace
 }
 
@@ -176,7 +184,8 @@ func compareHooks(ctx context.Context, hooks []matrixHook) {
 	// them.
 	var onlyInstalled []string
 	for _, h := range hooks {
-		if (h.kind == "Job" || h.kind == "Pod") && h.events == "pre-install,post-install" && !strings.Contains(h.policies, "succeeded") {
+		if (h.kind == "Job" || h.kind == "Pod") && h.events == "pre-install,post-install" && !strings.Contains(h.policies,
+			"succeeded") {
 			onlyInstalled = append(onlyInstalled, "delete "+strings.ToLower(h.kind)+"s/"+h.name)
 		}
 	}
@@ -184,7 +193,8 @@ func compareHooks(ctx context.Context, hooks []matrixHook) {
 	By("installing a chart that does not become ready")
 	mark := markAudit(ctx)
 	failHelm(ctx, chart, theirs, "install", "--set", "manifests=held", "--timeout", "20s")
-	g := newGadget(ctx, ours, "matrix", "held", servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(5) })
+	g := newGadget(ctx, ours, "matrix", "held",
+		servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(5) })
 	expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("/web")))
 	Expect(helmSince(mark)).NotTo(BeEmpty())
 	Expect(oursSince(mark)).To(Equal(helmSince(mark)))

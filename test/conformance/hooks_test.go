@@ -72,7 +72,8 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		}
 	}
 
-	It("hooks of a reconciler are called at the documented points of a pass, and can read live dependents", func(ctx SpecContext) {
+	It("hooks of a reconciler are called at the documented points of a pass, and can read "+
+		"live dependents", func(ctx SpecContext) {
 		operator, d := newOperatorName(), &diary{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PreReconcile: noted(d, "PreReconcile"), PostReconcile: noted(d, "PostReconcile"),
@@ -108,7 +109,10 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		Expect(len(lists)).To(BeNumerically("<", 5), "the operator must not search for dependents if none was ever recorded")
 		remove(ctx, g)
 		expectGone(ctx, g)
-		Expect(d.read()).To(Equal([]string{"held by [" + operator + "/finalizer]", "PreDelete without", "PostDelete without"}))
+		Expect(d.read()).To(Equal([]string{
+			"held by [" + operator + "/finalizer]", "PreDelete without",
+			"PostDelete without",
+		}))
 	})
 
 	It("a PostRead hook can set defaults in the spec, which are not persisted", func(ctx SpecContext) {
@@ -131,7 +135,8 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		Expect(after.Generation).To(Equal(int64(1)))
 	})
 
-	It("a PreDelete hook that fails delays the deletion, and is not called again after its first success", func(ctx SpecContext) {
+	It("a PreDelete hook that fails delays the deletion, and is not called again after its "+
+		"first success", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		calls, open := &atomic.Int64{}, &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
@@ -147,7 +152,8 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		expectReady(ctx, g)
 		Expect(calls.Load()).To(BeZero())
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: hook PreDelete: the backup is not finished")
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			"True Retrying: hook PreDelete: the backup is not finished")
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
 		Eventually(ctx, calls.Load).Should(BeNumerically(">=", 2), "the hook was not called again")
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(2))
@@ -187,16 +193,19 @@ var _ = Describe("The hooks of a reconciler:", func() {
 				return nil
 			},
 		}})
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(300) })
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(300) })
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring("cannot be closed")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True HookFailed"), ContainSubstring("cannot be closed")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		open.Store(true)
 		expectGone(ctx, g)
 	})
 
-	It("a PostReconcile hook that fails keeps the component from being ready, and the applied dependents are recorded", func(ctx SpecContext) {
+	It("a PostReconcile hook that fails keeps the component from being ready, and the applied dependents "+
+		"are recorded", func(ctx SpecContext) {
 		operator, open := newOperatorName(), &atomic.Bool{}
 		runOperator(operator, operatorOptions{hooks: gadgetHooks{
 			PostReconcile: func(context.Context, *gadget.Gadget, component.DependentReader) error {
@@ -226,20 +235,25 @@ var _ = Describe("The hooks of a reconciler:", func() {
 				return nil
 			},
 		}})
-		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(300) })
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring("the hook panicked: a bug")))
+		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"),
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(300) })
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True HookFailed"), ContainSubstring("the hook panicked: a bug")))
 		broken.Store(false)
 		expectReady(ctx, g)
 	})
 
-	It("hooks read dependents of types in the full cache without a request, and other dependents from the API server", func(ctx SpecContext) {
+	It("hooks read dependents of types in the full cache without a request, and other dependents from "+
+		"the API server", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var seen atomic.Pointer[unstructured.Unstructured]
 		runOperator(operator, operatorOptions{
 			component: component.Options{
 				Watching: component.Watching{CacheFull: []schema.GroupKind{{Kind: "ConfigMap"}}},
 			},
-			hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget, dependents component.DependentReader) error {
+			hooks: gadgetHooks{PostReconcile: func(ctx context.Context, g *gadget.Gadget,
+				dependents component.DependentReader,
+			) error {
 				obj, err := dependents.Get(ctx, settings(g.Namespace))
 				if err != nil {
 					return err

@@ -19,7 +19,8 @@ import (
 )
 
 var _ = Describe("Many idle components:", Serial, func() {
-	It("their large inventories need no more memory at the start than without the option, and hardly any after the idle time", func(ctx SpecContext) {
+	It("their large inventories need no more memory at the start than without the option, and hardly any after "+
+		"the idle time", func(ctx SpecContext) {
 		// COMPONENTS=1000 measures the figures of docs/performance.md.
 		components, err := strconv.Atoi(cmp.Or(os.Getenv("COMPONENTS"), "200"))
 		Expect(err).NotTo(HaveOccurred())
@@ -64,7 +65,8 @@ var _ = Describe("Many idle components:", Serial, func() {
 		start := func(options component.Options) (stop func()) {
 			before := passes(operator)
 			stop = runOperator(operator, operatorOptions{component: options})
-			Eventually(ctx, func() int { return passes(operator) }).WithTimeout(3 * time.Minute).Should(BeNumerically(">=", before+components+1))
+			Eventually(ctx, func() int { return passes(operator) }).WithTimeout(3 * time.Minute).
+				Should(BeNumerically(">=", before+components+1))
 			settle(ctx, operator)
 			return stop
 		}
@@ -87,8 +89,9 @@ var _ = Describe("Many idle components:", Serial, func() {
 			last = liveHeap() - base
 			return time.Since(began) > 2*idle+idle/4
 		}).WithTimeout(3 * idle).WithPolling(time.Second).Should(BeTrue())
-		AddReportEntry("heap in MiB", fmt.Sprintf("%d components of %d KiB: %.0f without the option, %.0f at the start, %.0f after the idle time",
-			components, size>>10, without/(1<<20), atStart/(1<<20), last/(1<<20)))
+		AddReportEntry("heap in MiB",
+			fmt.Sprintf("%d components of %d KiB: %.0f without the option, %.0f at the start, %.0f after the idle time",
+				components, size>>10, without/(1<<20), atStart/(1<<20), last/(1<<20)))
 		Expect(last).To(BeNumerically("<", without/5))
 		stop()
 	}, NodeTimeout(20*time.Minute))

@@ -64,7 +64,8 @@ var _ = Describe("Ignored fields:", func() {
 		}
 		ignoring := func() string { return manifest(settingOf(operator, "ignore", ignoreReplicas)) }
 
-		It("an autoscaler sets the replicas, through updates and a restart, until the rule is removed", func(ctx SpecContext) {
+		It("an autoscaler sets the replicas, through updates and a restart, until the "+
+			"rule is removed", func(ctx SpecContext) {
 			stop := runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", ignoring(), servedBy(operator))
 			expectReady(ctx, g)
@@ -155,7 +156,8 @@ var _ = Describe("Ignored fields:", func() {
 
 		It("an adopted object keeps its value of an ignored field", func(ctx SpecContext) {
 			runOperator(operator, operatorOptions{})
-			for _, o := range create(ctx, strings.Replace(deployment("web"), "metadata: {", "metadata: {namespace: "+namespace+", ", 1)) {
+			for _, o := range create(ctx, strings.Replace(deployment("web"), "metadata: {",
+				"metadata: {namespace: "+namespace+", ", 1)) {
 				Expect(o.GetName()).To(Equal("web"))
 			}
 			g := newGadget(ctx, namespace, "app", ignoring(), servedBy(operator))
@@ -163,7 +165,8 @@ var _ = Describe("Ignored fields:", func() {
 			Expect(replicas(ctx)).To(BeEquivalentTo(1))
 		})
 
-		It("rules of the option and of the spec; a change of the option writes the matching object once, without a revision", func(ctx SpecContext) {
+		It("rules of the option and of the spec; a change of the option writes the matching object once, "+
+			"without a revision", func(ctx SpecContext) {
 			rules := []metav1alpha1.IgnoreRule{{
 				Target: &metav1alpha1.ObjectTarget{Group: "apps", Kind: "Deploy.*", Name: "web", LabelSelector: "team=blue"},
 				Paths:  []string{"spec.replicas"},
@@ -212,7 +215,8 @@ var _ = Describe("Ignored fields:", func() {
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			Expect(writes(ctx, mark)).To(HaveLen(1))
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).To(BeEmpty())
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes())).
+				To(BeEmpty())
 			Expect(current(ctx, g).Status.Revision).To(Equal(revision))
 			Expect(field(web(ctx), "spec", "revisionHistoryLimit")).To(BeEquivalentTo(5))
 		})

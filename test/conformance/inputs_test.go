@@ -68,8 +68,10 @@ var _ = Describe("Inputs of a component:", func() {
 		})
 
 		It("a changed reference renders the component again, and the status shows no secret", func(ctx SpecContext) {
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nstringData: {k: hush-1}", namespace))
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {k: one}", namespace))
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nstringData: {k: hush-1}",
+				namespace))
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: %s}\ndata: {k: one}",
+				namespace))
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
 				metav1alpha1.Reference{Kind: "Secret", Name: "s"}, metav1alpha1.Reference{Kind: "ConfigMap", Name: "c"}))
 			expectReady(ctx, g)
@@ -95,12 +97,17 @@ var _ = Describe("Inputs of a component:", func() {
 			Expect(fmt.Sprint(events.Items)).NotTo(ContainSubstring("hush"))
 		})
 
-		It("a missing reference stalls the component, and the component continues when the reference is created", func(ctx SpecContext) {
+		It("a missing reference stalls the component, and the component continues when the "+
+			"reference is created", func(ctx SpecContext) {
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), references(
-				metav1alpha1.Reference{Kind: "Secret", Name: "needed"}, metav1alpha1.Reference{Kind: "Secret", Name: "wanted", Optional: true},
+				metav1alpha1.Reference{Kind: "Secret", Name: "needed"}, metav1alpha1.Reference{
+					Kind: "Secret", Name: "wanted",
+					Optional: true,
+				},
 				metav1alpha1.Reference{Kind: "ConfigMap", Name: "also"}))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-				HavePrefix("True ReferenceNotFound"), ContainSubstring("Secret "+namespace+"/needed"), ContainSubstring("ConfigMap "+namespace+"/also"),
+				HavePrefix("True ReferenceNotFound"), ContainSubstring("Secret "+namespace+"/needed"),
+				ContainSubstring("ConfigMap "+namespace+"/also"),
 				Not(ContainSubstring("wanted"))))
 			for _, kind := range []string{"Secret\nmetadata: {name: needed,", "ConfigMap\nmetadata: {name: also,"} {
 				create(ctx, "apiVersion: v1\nkind: "+kind+" namespace: "+namespace+"}")
@@ -119,12 +126,16 @@ var _ = Describe("Inputs of a component:", func() {
 		})
 	})
 
-	DescribeTable("dependents of a component without a rendering are counted, and repaired while the last rendering is in memory",
-		func(ctx SpecContext, generate generator.Generator, lose, restore func(context.Context, *gadget.Gadget), want string, isCounted bool) {
+	DescribeTable("dependents of a component without a rendering are counted, and repaired while the last rendering "+
+		"is in memory",
+		func(ctx SpecContext, generate generator.Generator, lose, restore func(context.Context, *gadget.Gadget), want string,
+			isCounted bool,
+		) {
 			var stop func()
 			start := func() { stop = runOperator(operator, operatorOptions{generate: generate}) }
 			start()
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}", namespace))
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}",
+				namespace))
 			g := newGadget(ctx, namespace, "app", configMap("kept", "x"), servedBy(operator), references(
 				metav1alpha1.Reference{Kind: "ConfigMap", Name: "source"}))
 			expectReady(ctx, g)
@@ -158,7 +169,8 @@ var _ = Describe("Inputs of a component:", func() {
 			if isCounted {
 				Eventually(ctx, ready).Should(Equal("1/2"))
 				expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(want), ContainSubstring(
-					"; 1 of 2 dependents are ready; a repair of the others needs these inputs, because the last rendering is not in memory: "+
+					"; 1 of 2 dependents are ready; a repair of the others needs these inputs, because the last rendering is "+
+						"not in memory: "+
 						"ConfigMap "+namespace+"/kept (it was deleted, or it lost its owner label)")))
 				Expect(current(ctx, g).Status.Waiting).To(HaveLen(1))
 			}
@@ -177,7 +189,8 @@ var _ = Describe("Inputs of a component:", func() {
 		Entry("its source was deleted", copyReferences, func(ctx context.Context, _ *gadget.Gadget) {
 			remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "source"))
 		}, func(ctx context.Context, _ *gadget.Gadget) {
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}", namespace))
+			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: source, namespace: %s}\ndata: {k: one}",
+				namespace))
 		}, "True ReferenceNotFound", true),
 		Entry("its new inputs cannot be rendered", copyReferences, func(ctx context.Context, g *gadget.Gadget) {
 			changeManifests(ctx, g, "{")
@@ -228,7 +241,8 @@ var _ = Describe("Inputs of a component:", func() {
 			g := newGadget(ctx, namespace, "app", "", servedBy(operator), edit)
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
 				HavePrefix("False InputFeedback"), ContainSubstring("an input and a dependent of this component"),
-				ContainSubstring("rendered 5 times since the other inputs changed"), ContainSubstring("take the input from an object")))
+				ContainSubstring("rendered 5 times since the other inputs changed"),
+				ContainSubstring("take the input from an object")))
 			Expect(current(ctx, g).Status.Revision).To(Equal(int64(7)))
 			settle(ctx, operator)
 			before := renderings.Load()
@@ -243,17 +257,22 @@ var _ = Describe("Inputs of a component:", func() {
 			Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(13)))
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False InputFeedback"))
 		},
-		Entry("values from a ConfigMap", references(metav1alpha1.Reference{Kind: "ConfigMap", Name: "shared", Optional: true}), false),
+		Entry("values from a ConfigMap", references(metav1alpha1.Reference{
+			Kind: "ConfigMap", Name: "shared",
+			Optional: true,
+		}), false),
 		Entry("values from a Secret", references(metav1alpha1.Reference{Kind: "Secret", Name: "fed", Optional: true}), false),
 		Entry("a related object", func(*gadget.Gadget) {}, true),
 	)
 
-	It("two components that change each other's inputs are rendered less often after some time, and the condition says so", func(ctx SpecContext) {
+	It("two components that change each other's inputs are rendered less often after some time, and the "+
+		"condition says so", func(ctx SpecContext) {
 		// Each rendering writes a text that depends on what it reads into the object that the other component reads.
 		generate := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 			text, err := digests.Of([]any{fmt.Sprint(req.References), req.Parameters})
 			return []client.Object{&unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": req.Name}, "data": map[string]any{"text": text},
+				"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": req.Name},
+				"data": map[string]any{"text": text},
 			}}}, err
 		})
 		runOperator(operator, operatorOptions{generate: generate})
@@ -263,8 +282,12 @@ var _ = Describe("Inputs of a component:", func() {
 		a := newGadget(ctx, namespace, "a", "", servedBy(operator), reads("b"))
 		b := newGadget(ctx, namespace, "b", "", servedBy(operator), reads("a"))
 		Eventually(ctx, func() []string {
-			return []string{condition(current(ctx, a), metav1alpha1.ConditionReady), condition(current(ctx, b), metav1alpha1.ConditionReady)}
-		}).Should(ContainElement(And(HavePrefix("False InputFeedback"), ContainSubstring("the inputs changed 60 times within 1m0s"))))
+			return []string{
+				condition(current(ctx, a), metav1alpha1.ConditionReady),
+				condition(current(ctx, b), metav1alpha1.ConditionReady),
+			}
+		}).Should(ContainElement(And(HavePrefix("False InputFeedback"),
+			ContainSubstring("the inputs changed 60 times within 1m0s"))))
 
 		By("rendering changed specs at once")
 		for _, g := range []*gadget.Gadget{a, b} {
@@ -291,7 +314,8 @@ var _ = Describe("Inputs of a component:", func() {
 
 	It("a change of a component's inputs restarts the timeout of the stalled component", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(1) })
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Timeout"), ContainSubstring("not ready within 1s"), ContainSubstring("web")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True Timeout"), ContainSubstring("not ready within 1s"), ContainSubstring("web")))
 		change(ctx, g, func(g *gadget.Gadget) {
 			g.Spec.Timeout, g.Spec.Manifests = seconds(60), heldDeployment("web")+"\n  revisionHistoryLimit: 3"
 		})
@@ -305,10 +329,12 @@ var _ = Describe("Inputs of a component:", func() {
 		g := newGadget(ctx, namespace, "app", deployment("web"))
 		expectReady(ctx, g)
 		for i := range 3 {
-			changeManifests(ctx, g, together(deployment("web")+fmt.Sprintf("\n  revisionHistoryLimit: %d", i+3), configMap("later", fmt.Sprint(i), order(1))))
+			changeManifests(ctx, g, together(deployment("web")+fmt.Sprintf("\n  revisionHistoryLimit: %d", i+3),
+				configMap("later", fmt.Sprint(i), order(1))))
 			Eventually(ctx, func(a Gomega) {
 				now := current(ctx, g)
-				if condition(now, metav1alpha1.ConditionReady) != "" && strings.HasPrefix(condition(now, metav1alpha1.ConditionReady), "True") {
+				if condition(now, metav1alpha1.ConditionReady) != "" &&
+					strings.HasPrefix(condition(now, metav1alpha1.ConditionReady), "True") {
 					later := mustGet(ctx, "v1", "ConfigMap", namespace, "later")
 					Expect(later.Object["data"]).To(HaveKeyWithValue("value", fmt.Sprint(i)))
 				}
@@ -319,7 +345,8 @@ var _ = Describe("Inputs of a component:", func() {
 
 	It("each change of a component's inputs causes one pass with one event", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), configMap("later", "a", fmt.Sprintf("%s/order: %q", operator, "1"))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"),
+			configMap("later", "a", fmt.Sprintf("%s/order: %q", operator, "1"))), servedBy(operator))
 		expectReady(ctx, g)
 		notes := func() []string {
 			events := &corev1.EventList{}
@@ -339,7 +366,10 @@ var _ = Describe("Inputs of a component:", func() {
 		target := reconcile.Request{NamespacedName: types.NamespacedName{Namespace: namespace, Name: "app"}}
 		toApp := func(context.Context, client.Object) []reconcile.Request { return []reconcile.Request{target} }
 		named := func(name string) predicate.Predicate {
-			return predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetNamespace() == namespace && o.GetName() == name })
+			return predicate.NewPredicateFuncs(func(o client.Object) bool {
+				return o.GetNamespace() == namespace &&
+					o.GetName() == name
+			})
 		}
 		watching := component.Watching{Watches: []component.Watch{
 			{Object: &corev1.ServiceAccount{}, Map: toApp, Predicates: []predicate.Predicate{named("watched")}},

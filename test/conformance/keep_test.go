@@ -30,7 +30,8 @@ func claimManifest(name string, annotations ...string) string {
 	return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: %s, annotations: {%s}}
-spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name, strings.Join(annotations, ", "))
+spec: {accessModes: [ReadWriteOnce], storageClassName: manual, resources: {requests: {storage: 1Gi}}}`, name,
+		strings.Join(annotations, ", "))
 }
 
 var _ = Describe("Namespaces as dependents:", func() {
@@ -44,13 +45,15 @@ var _ = Describe("Namespaces as dependents:", func() {
 		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 	}
 
-	It("a namespace is not deleted with its component while the namespace contains foreign objects, and is deleted when these objects are gone", func(ctx SpecContext) {
+	It("a namespace is not deleted with its component while the namespace contains foreign objects, and is deleted when "+
+		"these objects are gone", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-			ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/theirs"), Not(ContainSubstring("kube-root-ca.crt"))))
+			ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/theirs"),
+			Not(ContainSubstring("kube-root-ca.crt"))))
 		expectKept(ctx)
 		mustGet(ctx, "v1", "ConfigMap", inner, "theirs")
 		remove(ctx, theirs)
@@ -59,7 +62,8 @@ var _ = Describe("Namespaces as dependents:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("objects that controllers create in every namespace do not block the deletion of a namespace, if the operator knows these objects or its configuration names them", func(ctx SpecContext) {
+	It("objects that controllers create in every namespace do not block the deletion of a namespace, if the operator "+
+		"knows these objects or its configuration names them", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{Dependents: component.Dependents{
 			Incidental: []component.Incidental{{Kind: "Secret", Labels: map[string]string{"example.com/copied-to": "all"}}},
@@ -67,11 +71,13 @@ var _ = Describe("Namespaces as dependents:", func() {
 		g := newGadget(ctx, home, "app", namespaceManifest(inner), retrySoon, servedBy(operator))
 		expectReady(ctx, g)
 		secret := "apiVersion: v1\nkind: Secret\nmetadata:\n  name: %s\n  labels: {example.com/copied-to: %s}"
-		create(ctx, together(within(inner, configMap("istio-ca-root-cert", "a")), within(inner, fmt.Sprintf(secret, "pull", "all"))))
+		create(ctx, together(within(inner, configMap("istio-ca-root-cert", "a")),
+			within(inner, fmt.Sprintf(secret, "pull", "all"))))
 		theirs := create(ctx, within(inner, fmt.Sprintf(secret, "theirs", "some")))[0]
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-			ContainSubstring("Secret "+inner+"/theirs"), Not(ContainSubstring("istio-ca-root-cert")), Not(ContainSubstring(inner+"/pull"))))
+			ContainSubstring("Secret "+inner+"/theirs"), Not(ContainSubstring("istio-ca-root-cert")),
+			Not(ContainSubstring(inner+"/pull"))))
 		remove(ctx, theirs)
 		expectGone(ctx, g)
 	})
@@ -104,12 +110,14 @@ var _ = Describe("Namespaces as dependents:", func() {
 		expectKept(ctx)
 	})
 
-	It("a namespace is deleted although it contains objects that Kubernetes and its controllers created", func(ctx SpecContext) {
+	It("a namespace is deleted although it contains objects that Kubernetes and its "+
+		"controllers created", func(ctx SpecContext) {
 		service := "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec: {selector: {app: web}, ports: [{port: 80}]}"
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, service),
 			strings.Replace(deployment("web"), "metadata: {", "metadata: {namespace: "+inner+", ", 1)))
 		expectReady(ctx, g)
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", inner, "kube-root-ca.crt"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", inner, "kube-root-ca.crt"); return err }).
+			Should(Succeed())
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
@@ -122,7 +130,8 @@ var _ = Describe("Namespaces as dependents:", func() {
 		expectReady(ctx, g)
 		refused.on.Store(true)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("not today"), ContainSubstring("grant the right to list")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(ContainSubstring("not today"), ContainSubstring("grant the right to list")))
 		expectKept(ctx)
 		refused.on.Store(false)
 		expectGone(ctx, g)
@@ -160,9 +169,11 @@ spec:
 		return found
 	}
 
-	It("when its component is deleted, a PersistentVolumeClaim is orphaned, unless its manifest sets the delete policy delete", func(ctx SpecContext) {
+	It("when its component is deleted, a PersistentVolumeClaim is orphaned, unless its manifest sets the delete "+
+		"policy delete", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", setting("delete-policy", "delete"))))
+		g := newGadget(ctx, namespace, "app", together(claimManifest("data"),
+			claimManifest("cache", setting("delete-policy", "delete"))))
 		bind(ctx, namespace, "data", "cache")
 		expectReady(ctx, g)
 		remove(ctx, g)
@@ -184,13 +195,16 @@ spec:
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 		changeManifests(ctx, g, both)
 		expectReady(ctx, g)
-		Expect(marks(ctx, namespace, "data")).To(And(ContainElement(operatorName+"/owner-id"), Not(ContainElement(operatorName+"/released-by"))))
+		Expect(marks(ctx, namespace, "data")).To(And(ContainElement(operatorName+"/owner-id"),
+			Not(ContainElement(operatorName+"/released-by"))))
 	})
 
-	It("after the loss of the inventory, the delete policy in the manifest of a PersistentVolumeClaim still takes effect", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy in the manifest of a PersistentVolumeClaim still "+
+		"takes effect", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(claimManifest("data"), claimManifest("cache", operator+"/delete-policy: delete")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(claimManifest("data"),
+			claimManifest("cache", operator+"/delete-policy: delete")), servedBy(operator))
 		bind(ctx, namespace, "data", "cache")
 		expectReady(ctx, g)
 		stop()

@@ -31,14 +31,16 @@ func (w withoutRecords) RoundTrip(request *http.Request) (*http.Response, error)
 
 var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 	const password = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`
-	const region = "\n---\n" + `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
+	const region = "\n---\n" +
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
 	var namespace, operator string
 	refusing := operatorOptions{
 		generate: &chart{}, transport: func(next http.RoundTripper) http.RoundTripper { return withoutRecords{next} },
 	}
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("a rendering with generated values is not applied while the Secret for the pinned rendering cannot be written", func(ctx SpecContext) {
+	It("a rendering with generated values is not applied while the Secret for the pinned rendering "+
+		"cannot be written", func(ctx SpecContext) {
 		stop := runOperator(operator, refusing)
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "False Retrying: record the rendered manifests")
@@ -53,8 +55,10 @@ var _ = Describe("Pinned renderings that cannot be recorded:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 	})
 
-	It("while the Secret for a new pinned rendering cannot be written, the previous rendering stays applied, also after a restart; the new rendering is applied when the Secret can be written", func(ctx SpecContext) {
-		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
+	It("while the Secret for a new pinned rendering cannot be written, the previous rendering stays applied, also after "+
+		"a restart; the new rendering is applied when the Secret can be written", func(ctx SpecContext) {
+		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+
+			"}, data: {name: east}}")[0]
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+region, servedBy(operator))
 		expectReady(ctx, g)
@@ -81,7 +85,8 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("if the Secret with a pinned rendering is lost while the operator runs, it is written again with the same values", func(ctx SpecContext) {
+	It("if the Secret with a pinned rendering is lost while the operator runs, it is written again with "+
+		"the same values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
 		expectReady(ctx, g)
@@ -103,7 +108,8 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 		Expect(notesOf(ctx, namespace, "RenderedSetLost")).To(BeEmpty())
 	})
 
-	It("after the Secret with a pinned rendering is lost, the dependents stay applied, an event reports the loss, and deleted dependents get new generated values", func(ctx SpecContext) {
+	It("after the Secret with a pinned rendering is lost, the dependents stay applied, an event reports the loss, and "+
+		"deleted dependents get new generated values", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password+"\n---\n"+settings, servedBy(operator))
 		expectReady(ctx, g)
@@ -114,7 +120,8 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(
-			And(HavePrefix("the dependents are rendered again; existing objects keep their values"), ContainSubstring(record.Name))))
+			And(HavePrefix("the dependents are rendered again; existing objects keep their values"),
+				ContainSubstring(record.Name))))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
@@ -123,14 +130,17 @@ var _ = Describe("Lost Secrets with pinned renderings:", func() {
 			login, err := get(ctx, "v1", "Secret", namespace, "login")
 			return err == nil && login.GetDeletionTimestamp() == nil
 		}).Should(BeTrue())
-		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made), "a new value must be generated, because the old value is lost")
+		Expect(content(ctx, "Secret", namespace, "login")).NotTo(Equal(made),
+			"a new value must be generated, because the old value is lost")
 	})
 })
 
 var _ = Describe("Generated values after the loss of the Secret with the pinned rendering:", func() {
-	It("generated values whose pinned rendering was lost are kept through restarts and a changed look-up, until the spec changes", func(ctx SpecContext) {
+	It("generated values whose pinned rendering was lost are kept through restarts and a changed look-up, until the "+
+		"spec changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
-		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+"}, data: {name: east}}")[0]
+		zone := create(ctx, "{apiVersion: v1, kind: ConfigMap, metadata: {name: zone, namespace: "+namespace+
+			"}, data: {name: east}}")[0]
 		const text = `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}` + "\n---\n" +
 			`{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {region: {{ (lookup "v1" "ConfigMap" .Release.Namespace "zone").data.name }}}}`
 		options := operatorOptions{generate: &chart{}}
@@ -178,7 +188,8 @@ var _ = Describe("Unused records of pinned renderings:", func() {
 		Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(operator))).To(Succeed())
 	}
 
-	It("an unused Secret with a pinned rendering that a crashed operator left is deleted by the next operator, and the Secret in use stays", func(ctx SpecContext) {
+	It("an unused Secret with a pinned rendering that a crashed operator left is deleted by the next operator, and the "+
+		"Secret in use stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
 		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
 		expectReady(ctx, g)
@@ -189,18 +200,22 @@ var _ = Describe("Unused records of pinned renderings:", func() {
 		Expect(keptSets(ctx, namespace)).To(HaveLen(2))
 
 		runOperator(operator, operatorOptions{generate: &chart{}})
-		Eventually(func() []corev1.Secret { return keptSets(ctx, namespace) }).Should(ConsistOf(HaveField("Name", counts[0].Name)))
+		Eventually(func() []corev1.Secret { return keptSets(ctx, namespace) }).
+			Should(ConsistOf(HaveField("Name", counts[0].Name)))
 		expectReady(ctx, g)
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 	})
 })
 
 var _ = Describe("Large pinned renderings:", func() {
-	It("a large pinned rendering is stored in several Secrets, which a restarted operator reads, and which are deleted with the component", func(ctx SpecContext) {
-		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ randAlphaNum 400000 }}}}"
+	It("a large pinned rendering is stored in several Secrets, which a restarted operator reads, and which are deleted "+
+		"with the component", func(ctx SpecContext) {
+		const large = "{apiVersion: v1, kind: Secret, metadata: {name: %s}, stringData: {password: {{ " +
+			"randAlphaNum 400000 }}}}"
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
-		g := newGadget(ctx, namespace, "app", together(fmt.Sprintf(large, "one"), fmt.Sprintf(large, "two")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(fmt.Sprintf(large, "one"), fmt.Sprintf(large, "two")),
+			servedBy(operator))
 		expectReady(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(HaveLen(2))
 		made := content(ctx, "Secret", namespace, "two")["password"]

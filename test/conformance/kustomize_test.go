@@ -36,7 +36,8 @@ configMapGenerator:
 }
 
 var _ = Describe("ConfigMaps with a hash in their name:", func() {
-	It("a ConfigMap with a hash in its name is pruned only after the workloads that use its successor have rolled out", func(ctx SpecContext) {
+	It("a ConfigMap with a hash in its name is pruned only after the workloads that use its successor "+
+		"have rolled out", func(ctx SpecContext) {
 		engine, err := kustomize.New(mountingKustomization(), kustomize.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		const operator = "kustomize.test.fairlead.io"
@@ -63,12 +64,14 @@ var _ = Describe("ConfigMaps with a hash in their name:", func() {
 		changeManifests(ctx, g, "debug\nno: where")
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, ContainSubstring("/web"))
 		settle(ctx, operator)
-		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])), "the old ConfigMap must exist, because pods of the old revision mount it")
+		Expect(settings()).To(And(HaveLen(2), ContainElement(old[0])),
+			"the old ConfigMap must exist, because pods of the old revision mount it")
 
 		changeManifests(ctx, g, "debug")
 		expectReady(ctx, g)
 		Expect(settings()).To(And(HaveLen(1), Not(ContainElement(old[0]))))
 		writes := inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "deployments")
-		Expect(slices.IndexFunc(writes, func(e testcluster.Event) bool { return e.Verb == "delete" })).To(Equal(len(writes)-1), "%v", verbs(writes))
+		Expect(slices.IndexFunc(writes, func(e testcluster.Event) bool { return e.Verb == "delete" })).
+			To(Equal(len(writes)-1), "%v", verbs(writes))
 	})
 })

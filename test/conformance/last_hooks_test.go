@@ -52,7 +52,9 @@ var _ = Describe("The last hooks of a pass:", func() {
 				PreDelete: func(context.Context, *gadget.Gadget, component.DependentReader) error {
 					return errors.New("the backup is not finished")
 				},
-				PostFailure: func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader, f *component.PassError) error {
+				PostFailure: func(ctx context.Context, g *gadget.Gadget, _ component.DependentReader,
+					f *component.PassError,
+				) error {
 					failure.Store(f)
 					return reconciler.UpdateStatus(ctx, g, func(g *gadget.Gadget) error {
 						g.Status.Port = len(f.Reason)
@@ -82,12 +84,14 @@ var _ = Describe("The last hooks of a pass:", func() {
 
 		By("failing in a deletion")
 		remove(ctx, g)
-		Eventually(ctx, func() string { return failure.Load().Message }).Should(ContainSubstring("the backup is not finished"))
+		Eventually(ctx, func() string { return failure.Load().Message }).
+			Should(ContainSubstring("the backup is not finished"))
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
 		expectGone(ctx, g)
 	})
 
-	It("a hook maintains the author's status from partial results, and costs no request if nothing changes", func(ctx SpecContext) {
+	It("a hook maintains the author's status from partial results, and costs no request if "+
+		"nothing changes", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		var reconciler *component.Reconciler[*gadget.Gadget]
 		d := &diary{}
@@ -107,7 +111,8 @@ var _ = Describe("The last hooks of a pass:", func() {
 				},
 			},
 		})
-		claim := "apiVersion: v1\nkind: Pod\nmetadata: {name: slow}\nspec: {nodeName: nowhere, terminationGracePeriodSeconds: 0, containers: [{name: a, image: a}]}"
+		claim := "apiVersion: v1\nkind: Pod\nmetadata: {name: slow}\n" +
+			"spec: {nodeName: nowhere, terminationGracePeriodSeconds: 0, containers: [{name: a, image: a}]}"
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), claim), servedBy(operator))
 		Eventually(ctx, func() int { return current(ctx, g).Status.Port }).Should(Equal(101))
 		Expect(d.read()).To(ContainElement("1 of 2, failed false"))

@@ -19,10 +19,12 @@ var _ = Describe("The status of looked-up objects:", func() {
 	})
 	copied := func(ctx context.Context) any { return content(ctx, "ConfigMap", namespace, "copy")["value"] }
 	// addresses renders the assigned addresses of the Service, or an empty text.
-	addresses := configMap("copy", `{{ with (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status }}{{ range .loadBalancer.ingress }}{{ .ip }}{{ end }}{{ end }}`)
+	addresses := configMap("copy", `{{ with (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+
+		`).status }}{{ range .loadBalancer.ingress }}{{ .ip }}{{ end }}{{ end }}`)
 	// balancer creates a Service of the type LoadBalancer. Only the function assign gives the Service an address.
 	balancer := func(ctx context.Context) {
-		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: "+namespace+
+			"}\nspec: {type: LoadBalancer, ports: [{port: 80}]}")
 	}
 	assign := func(ctx context.Context, ip string) {
 		GinkgoHelper()
@@ -31,10 +33,12 @@ var _ = Describe("The status of looked-up objects:", func() {
 		Expect(k8s.Status().Update(ctx, web)).To(Succeed())
 	}
 
-	It("a changed status of a looked-up object that the rendering does not read costs two renderings and no write", func(ctx SpecContext) {
+	It("a changed status of a looked-up object that the rendering does not read costs two renderings "+
+		"and no write", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).spec.type }}`), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+
+			`).spec.type }}`), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		before, mark := rendered.renderings.Load(), markAudit(ctx)
@@ -49,14 +53,16 @@ var _ = Describe("The status of looked-up objects:", func() {
 	It("a changed status of a looked-up object that the rendering reads leads to a new rendering", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `Service`"+` .Release.Namespace `+
+			"`web`"+`).status.loadBalancer.ingress }}{{ .ip }}{{ end }}`),
 			servedBy(operator))
 		expectReady(ctx, g)
 		assign(ctx, "10.1.2.3")
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("10.1.2.3"))
 	})
 
-	It("a status field of a looked-up object that is set for the first time leads to a new rendering", func(ctx SpecContext) {
+	It("a status field of a looked-up object that is set for the first time leads to a "+
+		"new rendering", func(ctx SpecContext) {
 		start()
 		balancer(ctx)
 		g := newGadget(ctx, namespace, "app", addresses, servedBy(operator))
@@ -71,7 +77,8 @@ var _ = Describe("The status of looked-up objects:", func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	DescribeTable("a status field of a looked-up object that is set while no operator runs leads to a new rendition after the restart:",
+	DescribeTable("a status field of a looked-up object that is set while no operator runs leads to a new rendition "+
+		"after the restart:",
 		func(ctx SpecContext, besides string) {
 			stop := start()
 			balancer(ctx)
@@ -101,7 +108,9 @@ var _ = Describe("The status of looked-up objects:", func() {
 		}).Should(Succeed())
 		create(ctx, strings.Replace(widget(group, "w"), "{name:", "{namespace: "+namespace+", name:", 1))
 		start()
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ with (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+`).status }}{{ .phase }}{{ end }}`),
+		g := newGadget(ctx, namespace, "app",
+			configMap("copy", `{{ with (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+
+				`).status }}{{ .phase }}{{ end }}`),
 			servedBy(operator))
 		expectReady(ctx, g)
 		Expect(copied(ctx)).To(Equal(""))

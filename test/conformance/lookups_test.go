@@ -39,7 +39,8 @@ data:
 		return inNamespace(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)), namespace).Verb("get")
 	}
 
-	It("a looked-up object that is created, changed or deleted leads to a new rendering without a new revision", func(ctx SpecContext) {
+	It("a looked-up object that is created, changed or deleted leads to a new rendering without a "+
+		"new revision", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
 		expectReady(ctx, g)
@@ -54,7 +55,9 @@ data:
 		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 		settle(ctx, operator)
-		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4), "want four reads of the looked-up object: for its creation and for its change, a read that finds the change and a read for the rendering")
+		Expect(verbs(gets(ctx, mark).Where(named("source")))).To(HaveLen(4),
+			"want four reads of the looked-up object: for its creation and for its change, a read that finds the change and a "+
+				"read for the rendering")
 		remove(ctx, newConfigMap(namespace, "source"))
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("none"))
 		expectReady(ctx, g)
@@ -62,7 +65,8 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a looked-up copy that somebody made of a dependent is no dependent: its change leads to a new rendering", func(ctx SpecContext) {
+	It("a looked-up copy that somebody made of a dependent is no dependent: its change leads to a "+
+		"new rendering", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", together(copies, configMap("original", "a")), servedBy(operator))
 		expectReady(ctx, g)
@@ -81,9 +85,12 @@ data:
 
 	It("a looked-up list leads to a new rendering when an object is added", func(ctx SpecContext) {
 		start()
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+`).items }}{{ .metadata.name }} {{ end }}`),
+		g := newGadget(ctx, namespace, "app",
+			configMap("copy", `{{ range (lookup `+"`v1` `ServiceAccount`"+` .Release.Namespace `+"``"+
+				`).items }}{{ .metadata.name }} {{ end }}`),
 			servedBy(operator))
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "default"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ServiceAccount", namespace, "default"); return err }).
+			Should(Succeed())
 		expectReady(ctx, g)
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("default "))
 		create(ctx, "apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: other, namespace: "+namespace+"}")
@@ -91,10 +98,13 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a looked-up object of a type that is not served yet leads to a new rendering when the type is served", func(ctx SpecContext) {
+	It("a looked-up object of a type that is not served yet leads to a new rendering when the "+
+		"type is served", func(ctx SpecContext) {
 		group := newGroup()
 		start()
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ len (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+`) }} {{ .Capabilities.APIVersions.Has `+"`"+group+"/v1` }}"),
+		g := newGadget(ctx, namespace, "app",
+			configMap("copy", `{{ len (lookup `+"`"+group+"/v1` `Widget`"+` .Release.Namespace `+"`w`"+
+				`) }} {{ .Capabilities.APIVersions.Has `+"`"+group+"/v1` }}"),
 			servedBy(operator))
 		expectReady(ctx, g)
 		Expect(copied(ctx)).To(Equal("0 false"))
@@ -106,7 +116,8 @@ data:
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a component that defines types is not rendered again when they are served, unless it asks for them", func(ctx SpecContext) {
+	It("a component that defines types is not rendered again when they are served, unless it "+
+		"asks for them", func(ctx SpecContext) {
 		group := newGroup()
 		start()
 		mark := markAudit(ctx)
@@ -120,7 +131,8 @@ data:
 			return len(applied[defined:].Where(func(e testcluster.Event) bool { return e.RequestURI == "/version" }))
 		}).WithTimeout(30*time.Second).Should(BeNumerically(">=", 2), "readings of the types after the definition")
 		settle(ctx, operator)
-		Expect(rendered.renderings.Load()).To(Equal(int64(2)), "the first rendering, and the check whether it is deterministic")
+		Expect(rendered.renderings.Load()).To(Equal(int64(2)),
+			"the first rendering, and the check whether it is deterministic")
 
 		By("asking for a type of the group")
 		changeManifests(ctx, g, strings.Replace(manifests, "Has `v1`", "Has `"+group+"/v1/Widget`", 1))
@@ -128,7 +140,8 @@ data:
 		Expect(copied(ctx)).To(Equal("true"))
 	})
 
-	It("a change of a looked-up object is detected after another client reset the status of the component", func(ctx SpecContext) {
+	It("a change of a looked-up object is detected after another client reset the status of "+
+		"the component", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
 		g := newGadget(ctx, namespace, "app", copies, servedBy(operator))
@@ -146,19 +159,23 @@ data:
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("c"))
 	})
 
-	It("a rendering that fails because a looked-up object does not exist succeeds when the object is created", func(ctx SpecContext) {
+	It("a rendering that fails because a looked-up object does not exist succeeds when the "+
+		"object is created", func(ctx SpecContext) {
 		start()
-		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (required `+"`no source`"+` (lookup `+"`v1` `ConfigMap`"+` .Release.Namespace `+"`source`"+`)).data.value }}`),
+		g := newGadget(ctx, namespace, "app", configMap("copy", `{{ (required `+"`no source`"+` (lookup `+"`v1` `ConfigMap`"+
+			` .Release.Namespace `+"`source`"+`)).data.value }}`),
 			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(600) })
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
 		create(ctx, source("a"))
 		expectReady(ctx, g)
 	})
 
-	It("a change of a looked-up object that cannot be rendered stays a failure at each retry, and is applied when it can be rendered", func(ctx SpecContext) {
+	It("a change of a looked-up object that cannot be rendered stays a failure at each retry, and is applied when it "+
+		"can be rendered", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
-		picky := strings.Replace(copies, "data:\n", "data:\n  {{ if lookup `v1` `ConfigMap` .Release.Namespace `veto` }}{{ fail `there is a veto` }}{{ end }}\n", 1)
+		picky := strings.Replace(copies, "data:\n",
+			"data:\n  {{ if lookup `v1` `ConfigMap` .Release.Namespace `veto` }}{{ fail `there is a veto` }}{{ end }}\n", 1)
 		g := newGadget(ctx, namespace, "app", picky, servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		Expect(copied(ctx)).To(Equal("a"))
@@ -166,7 +183,8 @@ data:
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("there is a veto"))
 		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
 		before := rendered.renderings.Load()
-		Eventually(ctx, rendered.renderings.Load).Should(BeNumerically(">=", before+3), "renderings while the set cannot be rendered")
+		Eventually(ctx, rendered.renderings.Load).Should(BeNumerically(">=", before+3),
+			"renderings while the set cannot be rendered")
 		Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(ContainSubstring("there is a veto"))
 		Expect(copied(ctx)).To(Equal("a"))
 		remove(ctx, newConfigMap(namespace, "veto"))
@@ -174,7 +192,8 @@ data:
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 	})
 
-	It("a component that looks up its own Secret, and generates it if it does not exist, needs only one pass", func(ctx SpecContext) {
+	It("a component that looks up its own Secret, and generates it if it does not exist, needs "+
+		"only one pass", func(ctx SpecContext) {
 		stop := start()
 		const own = `apiVersion: v1
 kind: Secret
@@ -191,7 +210,8 @@ data:
 		Expect(rendered.renderings.Load()).To(Equal(int64(2)))
 		Expect(verbs(gets(ctx, mark).Where(named("own")))).To(Equal([]string{"get secrets 404", "get secrets 404"}),
 			"the look-up, and the look whether a backup restored the generated value")
-		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).To(Equal([]string{"patch secrets 201"}))
+		Expect(verbs(requestsSince(ctx, mark, operator).Writes().Where(named("own")))).
+			To(Equal([]string{"patch secrets 201"}))
 
 		By("restarting the operator")
 		stop()
@@ -210,7 +230,8 @@ data:
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("when a looked-up object changes, the dependents that depend on it change, and generated values are kept", func(ctx SpecContext) {
+	It("when a looked-up object changes, the dependents that depend on it change, and generated "+
+		"values are kept", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		const random = "---\n" + `apiVersion: v1
@@ -242,22 +263,28 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"patch configmaps/copy"}))
 	})
 
-	It("a looked-up object that the operator is not allowed to watch is read at the retry interval, which the status reports", func(ctx SpecContext) {
+	It("a looked-up object that the operator is not allowed to watch is read at the retry interval, which the "+
+		"status reports", func(ctx SpecContext) {
 		forbidden := &refusal{method: "GET", path: "/namespaces/" + namespace + "/configmaps"}
 		forbidden.on.Store(true)
 		runOperator(operator, operatorOptions{generate: rendered, transport: forbidden.wrap})
 		create(ctx, source("a"))
-		g := newGadget(ctx, namespace, "app", copies, servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
+		g := newGadget(ctx, namespace, "app", copies,
+			servedBy(operator), func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
 		expectReady(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("looked-up configmaps"), ContainSubstring("cannot be watched")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("looked-up configmaps"),
+			ContainSubstring("cannot be watched")))
 		patch(ctx, newConfigMap(namespace, "source"), `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() any { return copied(ctx) }).Should(Equal("b"))
 	})
 
-	It("if a rendering looks up more objects than the status can list, changes of all of them are detected, and a restart renders again and writes nothing", func(ctx SpecContext) {
+	It("if a rendering looks up more objects than the status can list, changes of all of them are detected, and a "+
+		"restart renders again and writes nothing", func(ctx SpecContext) {
 		stop := start()
 		create(ctx, source("a"))
-		g := newGadget(ctx, namespace, "app", "{{ range $i := until 101 }}{{ $_ := lookup `v1` `ConfigMap` $.Release.Namespace (print `none-` $i) }}{{ end }}\n"+copies, servedBy(operator))
+		g := newGadget(ctx, namespace, "app",
+			"{{ range $i := until 101 }}{{ $_ := lookup `v1` `ConfigMap` $.Release.Namespace (print `none-` $i) }}{{ end }}\n"+
+				copies, servedBy(operator))
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.Lookups).To(BeEmpty())
 		Expect(current(ctx, g).Status.LookupsDigest).NotTo(BeEmpty())
@@ -277,18 +304,21 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("all components that look up objects of a type share a watch, which ends when the last of these components is deleted", func(ctx SpecContext) {
+	It("all components that look up objects of a type share a watch, which ends when the last of these "+
+		"components is deleted", func(ctx SpecContext) {
 		start()
 		create(ctx, source("a"))
 		mark := markAudit(ctx)
 		watches := func() int {
-			return len(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("watch").Where(func(e testcluster.Event) bool {
-				return e.Resource == "configmaps" && e.Namespace == namespace
-			}))
+			return len(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("watch").
+				Where(func(e testcluster.Event) bool {
+					return e.Resource == "configmaps" && e.Namespace == namespace
+				}))
 		}
 		var all []*gadget.Gadget
 		for i := range 3 {
-			g := newGadget(ctx, namespace, fmt.Sprintf("app-%d", i), strings.ReplaceAll(copies, "name: copy", fmt.Sprintf("name: copy-%d", i)), servedBy(operator))
+			g := newGadget(ctx, namespace, fmt.Sprintf("app-%d", i), strings.ReplaceAll(copies, "name: copy",
+				fmt.Sprintf("name: copy-%d", i)), servedBy(operator))
 			expectReady(ctx, g)
 			all = append(all, g)
 		}

@@ -53,11 +53,13 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 		expectRefused := func(ctx context.Context, g *gadget.Gadget, advice string) {
 			GinkgoHelper()
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-				HavePrefix("True Forbidden: the recorded inventory is lost or damaged"), ContainSubstring("in the namespace "+tenant),
+				HavePrefix("True Forbidden: the recorded inventory is lost or damaged"),
+				ContainSubstring("in the namespace "+tenant),
 				ContainSubstring(`User "`+account+`" cannot list resource`), ContainSubstring(advice)))
 		}
 
-		It("a lost inventory is not treated as empty, and dependents that are no longer rendered are pruned when they can be listed", func(ctx SpecContext) {
+		It("a lost inventory is not treated as empty, and dependents that are no longer rendered are pruned when they "+
+			"can be listed", func(ctx SpecContext) {
 			g := lose(ctx, together(configMap("kept", "a"), configMap("pruned", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)
@@ -68,7 +70,8 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
 		})
 
-		It("when a user removes the finalizer of a component whose inventory was lost, the rendered dependents are applied, and the other dependents stay", func(ctx SpecContext) {
+		It("when a user removes the finalizer of a component whose inventory was lost, the rendered dependents are applied, "+
+			"and the other dependents stay", func(ctx SpecContext) {
 			g := lose(ctx, together(configMap("kept", "a"), configMap("left", "a")))
 			changeManifests(ctx, g, configMap("kept", "b"))
 			runOperator(operator, options)
@@ -86,15 +89,17 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			expectRefused(ctx, g, "remove the operator's finalizer")
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: find the objects that are applied when the component is deleted: "),
-				ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+				And(HavePrefix("True Forbidden: find the objects that are applied when the component is deleted: "),
+					ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "records", operator, "'' | secrets | list")
 			expectGone(ctx, g)
 			Expect(countConfigMaps(ctx, tenant)).To(BeZero())
 		})
 
-		It("a lost inventory is rebuilt if some types can be listed, and an event names the types that were not listed", func(ctx SpecContext) {
+		It("a lost inventory is rebuilt if some types can be listed, and an event names the types that "+
+			"were not listed", func(ctx SpecContext) {
 			g := lose(ctx, configMaps("cm", 3, "a"))
 			permit(ctx, tenant, "sighted", account, "'' | configmaps | list, watch")
 			changeManifests(ctx, g, configMap("new", "a"))
@@ -103,12 +108,14 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(1))
 			settle(ctx, operator)
 			Eventually(ctx, func() []string { return notesOf(ctx, tenant, "InventoryIncomplete") }).Should(ConsistOf(And(
-				ContainSubstring("not listed, because that is forbidden: endpoints, "), ContainSubstring("listed in "+tenant+" only: configmaps"),
+				ContainSubstring("not listed, because that is forbidden: endpoints, "),
+				ContainSubstring("listed in "+tenant+" only: configmaps"),
 				ContainSubstring(operator+"/owner-id="))))
 		})
 	})
 
-	It("a lost inventory blocks neither a deletion with the component's namespace nor the deletion of dependents that are found, and the condition names the listed namespaces", func(ctx SpecContext) {
+	It("a lost inventory blocks neither a deletion with the component's namespace nor the deletion of dependents that "+
+		"are found, and the condition names the listed namespaces", func(ctx SpecContext) {
 		operator, here, there := newOperatorName(), newNamespace(ctx), newNamespace(ctx)
 		options := operatorOptions{
 			user: newUser(ctx, operator),
@@ -117,12 +124,16 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			},
 		}
 		permit(ctx, "", operator, operator, documented("fairlead-operator-somewhere")...)
-		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })
+		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool {
+			return strings.Contains(rule,
+				"configmaps")
+		})
 		permit(ctx, here, "serve", operator, serving...)
 		permit(ctx, here, "configs", operator, rightsOnConfigs)
 		permit(ctx, there, "operator", operator, documented("fairlead-operator")...)
 		stop := runOperator(operator, options)
-		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")), servedBy(operator), retrySoon)
+		g := newGadget(ctx, here, "app", together(configMap("near", "a"), configMapIn(there, "far", "a")),
+			servedBy(operator), retrySoon)
 		expectReady(ctx, g)
 		stop()
 		loseStatus(ctx, g)
@@ -130,14 +141,16 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 		// the namespace.
 		withdraw(ctx, here, "serve")
 		withdraw(ctx, here, "configs")
-		permit(ctx, here, "unseeing", operator, slices.DeleteFunc(serving, func(rule string) bool { return strings.Contains(rule, "secrets") })...)
+		permit(ctx, here, "unseeing", operator,
+			slices.DeleteFunc(serving, func(rule string) bool { return strings.Contains(rule, "secrets") })...)
 		runOperator(operator, options)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True Forbidden: the recorded inventory is lost"))
 		far := mustGet(ctx, "v1", "ConfigMap", there, "far")
 		hold(ctx, far)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-			HavePrefix("False Deleting: waiting until gone: ConfigMap "+there+"/far"), ContainSubstring("listed in "+there+" only")))
+			HavePrefix("False Deleting: waiting until gone: ConfigMap "+there+"/far"),
+			ContainSubstring("listed in "+there+" only")))
 		letGo(ctx, far)
 		expectGone(ctx, g)
 		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})

@@ -36,23 +36,28 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		return names
 	}
 	unlisted := func(what string) types.GomegaMatcher {
-		return And(HavePrefix("True Forbidden: find "+what+": "), ContainSubstring(`User "`+t.operator+`" cannot list resource "secrets"`),
+		return And(HavePrefix("True Forbidden: find "+what+": "),
+			ContainSubstring(`User "`+t.operator+`" cannot list resource "secrets"`),
 			ContainSubstring(`in the namespace "`+t.namespace+`"; grant it to that user`))
 	}
 
-	It("a deletion waits until the Secrets with the objects of deletion phases can be listed, and then applies these objects", func(ctx SpecContext) {
+	It("a deletion waits until the Secrets with the objects of deletion phases can be listed, and then applies "+
+		"these objects", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(unlisted("the objects that are applied when the component is deleted"), ContainSubstring("remove the operator's finalizer")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(unlisted("the objects that are applied when the component is deleted"),
+				ContainSubstring("remove the operator's finalizer")))
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("Secrets with the objects of deletion phases are found when Secrets can be listed, although earlier passes failed to render", func(ctx SpecContext) {
+	It("Secrets with the objects of deletion phases are found when Secrets can be listed, although earlier passes "+
+		"failed to render", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, "no manifest")
 		stop := runOperator(t.operator, t.options)
@@ -66,9 +71,11 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
-	It("while Secrets cannot be listed, the generated values of a pinned rendering are not replaced by new values", func(ctx SpecContext) {
+	It("while Secrets cannot be listed, the generated values of a pinned rendering are not replaced "+
+		"by new values", func(ctx SpecContext) {
 		t.options.generate = &chart{}
-		g := lose(ctx, `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`)
+		g := lose(ctx,
+			`{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`)
 		made := content(ctx, "Secret", t.namespace, "login")
 		runOperator(t.operator, t.options)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, unlisted("the record of the rendered manifests"))
@@ -77,7 +84,8 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(content(ctx, "Secret", t.namespace, "login")).To(Equal(made))
 	})
 
-	It("a component whose deletion phases can be stored in a new Secret is reconciled, and the old Secret is deleted when Secrets can be listed", func(ctx SpecContext) {
+	It("a component whose deletion phases can be stored in a new Secret is reconciled, and the old Secret is deleted "+
+		"when Secrets can be listed", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		former := records(ctx, t.namespace)[0].Name
 		permit(ctx, t.namespace, "writes", t.operator, "'' | secrets | get, create, patch, delete")
@@ -89,10 +97,12 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(recordNames(ctx, t.namespace)).To(And(HaveLen(2), ContainElement(former)))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		changeManifests(ctx, g, together(configMap("settings", "d"), configMap("before", "b", preDelete(t.operator))))
-		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).Should(And(HaveLen(1), Not(ContainElement(former))))
+		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).
+			Should(And(HaveLen(1), Not(ContainElement(former))))
 	})
 
-	It("a component without deletion phases is reconciled, and a Secret of earlier phases is deleted when Secrets can be listed, also during a deletion", func(ctx SpecContext) {
+	It("a component without deletion phases is reconciled, and a Secret of earlier phases is deleted when Secrets can be "+
+		"listed, also during a deletion", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
 		changeManifests(ctx, g, configMap("settings", "b"))
 		runOperator(t.operator, t.options)
@@ -104,7 +114,8 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(recordNames(ctx, t.namespace)).To(BeEmpty())
 	})
 
-	It("a component without deletion phases and pinned renderings is reconciled while Secrets cannot be listed", func(ctx SpecContext) {
+	It("a component without deletion phases and pinned renderings is reconciled while Secrets "+
+		"cannot be listed", func(ctx SpecContext) {
 		g := lose(ctx, configMap("settings", "a"))
 		runOperator(t.operator, t.options)
 		expectReady(ctx, g)

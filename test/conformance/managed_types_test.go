@@ -42,12 +42,14 @@ var _ = Describe("Additional managed types:", func() {
 	}
 	changes := func(ctx context.Context, mark auditMark, verb string) testcluster.Events {
 		GinkgoHelper()
-		return succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb(verb).Resource("configmaps", "gizmos"))
+		return succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Verb(verb).Resource("configmaps",
+			"gizmos"))
 	}
 
 	It("instances of an additional managed type are applied last and deleted first", func(ctx SpecContext) {
 		mark := markAudit(ctx)
-		g := newGadget(ctx, namespace, "app", together(deployment("controller"), gizmo(widget(group, "own")), configMap("settings", "a")), managing(group, "Gizmo"))
+		g := newGadget(ctx, namespace, "app", together(deployment("controller"), gizmo(widget(group, "own")),
+			configMap("settings", "a")), managing(group, "Gizmo"))
 		expectReady(ctx, g)
 		Expect(verbs(changes(ctx, mark, "patch"))).To(Equal([]string{"patch configmaps 201", "patch gizmos 201"}))
 		mark = markAudit(ctx)
@@ -56,9 +58,11 @@ var _ = Describe("Additional managed types:", func() {
 		Expect(verbs(changes(ctx, mark, "delete"))).To(Equal([]string{"delete gizmos 200", "delete configmaps 200"}))
 	})
 
-	DescribeTable("foreign instances of an additional managed type block the deletion, if they match a pattern of", func(ctx SpecContext, pattern func() (group, kind string)) {
+	DescribeTable("foreign instances of an additional managed type block the deletion, if they match "+
+		"a pattern of", func(ctx SpecContext, pattern func() (group, kind string)) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
-		g := newGadget(ctx, namespace, "app", together(gizmo(widget(group, "own")), configMap("settings", "a")), managing(pattern()))
+		g := newGadget(ctx, namespace, "app", together(gizmo(widget(group, "own")), configMap("settings", "a")),
+			managing(pattern()))
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -70,11 +74,15 @@ var _ = Describe("Additional managed types:", func() {
 	},
 		Entry("group and kind", func() (string, string) { return group, "Gizmo" }),
 		Entry("a group", func() (string, string) { return group, "*" }),
-		Entry("all kinds in groups with a suffix", func() (string, string) { return "*" + strings.TrimPrefix(group, "types"), "*" }),
+		Entry("all kinds in groups with a suffix", func() (string, string) {
+			return "*" + strings.TrimPrefix(group,
+				"types"), "*"
+		}),
 		Entry("a kind in all groups", func() (string, string) { return "*", "Gizmo" }),
 	)
 
-	It("instances of an additional managed type are named only if the identity of the component may list and get them", func(ctx SpecContext) {
+	It("instances of an additional managed type are named only if the identity of the component may list "+
+		"and get them", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
 		user := serviceAccountUser(namespace, "tenant")
@@ -95,7 +103,8 @@ var _ = Describe("Additional managed types:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a deletion uses the additional managed types of the last apply, although the spec was changed later", func(ctx SpecContext) {
+	It("a deletion uses the additional managed types of the last apply, although the spec was "+
+		"changed later", func(ctx SpecContext) {
 		foreign := create(ctx, in(elsewhere, gizmo(widget(group, "theirs"))))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing(group, "Gizmo"))
 		expectReady(ctx, g)
@@ -126,7 +135,8 @@ var _ = Describe("Additional managed types:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("an additional managed type that the API server does not serve blocks neither an apply nor a deletion", func(ctx SpecContext) {
+	It("an additional managed type that the API server does not serve blocks neither an apply "+
+		"nor a deletion", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
 		expectReady(ctx, g)
 		remove(ctx, g)
@@ -135,7 +145,8 @@ var _ = Describe("Additional managed types:", func() {
 
 	It("an additional managed type with an invalid pattern is refused before anything is written", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("*foo", "Widget"))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec"), ContainSubstring(`"*.suffix"`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True InvalidSpec"), ContainSubstring(`"*.suffix"`)))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 })

@@ -29,7 +29,8 @@ func together(texts ...string) string { return strings.Join(texts, "\n---\n") }
 
 // configMap renders a ConfigMap with one value.
 func configMap(name, value string, annotations ...string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  labels: {team: blue}\n  annotations: {%s}\ndata: {value: %q}",
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s\n  labels: {team: blue}\n"+
+		"  annotations: {%s}\ndata: {value: %q}",
 		name, strings.Join(annotations, ", "), value)
 }
 
@@ -81,7 +82,8 @@ spec:
           type: object
           properties:
             spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
-            status: {type: object, x-kubernetes-preserve-unknown-fields: true}`, group, strings.Join(annotations, ", "), group)
+            status: {type: object, x-kubernetes-preserve-unknown-fields: true}`, group,
+		strings.Join(annotations, ", "), group)
 }
 
 // widget renders an instance of the type Widget.
@@ -91,5 +93,8 @@ func widget(group, name string) string {
 
 // removeLine removes the lines that contain piece from a text.
 func removeLine(text, piece string) string {
-	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool { return strings.Contains(line, piece) }), "\n")
+	return strings.Join(slices.DeleteFunc(strings.Split(text, "\n"), func(line string) bool {
+		return strings.Contains(line,
+			piece)
+	}), "\n")
 }

@@ -39,7 +39,8 @@ var _ = Describe("API groups that get another version later:", func() {
 	// requests with a selector, because these are the watches on dependents.
 	unfollowed := func(next http.RoundTripper) http.RoundTripper {
 		refuse := &meddler{code: http.StatusForbidden, reason: "Forbidden", matches: func(r *http.Request) bool {
-			defining := strings.HasSuffix(r.URL.Path, "/customresourcedefinitions") || strings.HasSuffix(r.URL.Path, "/apiservices")
+			defining := strings.HasSuffix(r.URL.Path, "/customresourcedefinitions") || strings.HasSuffix(r.URL.Path,
+				"/apiservices")
 			return r.Method == http.MethodGet && defining && r.URL.Query().Get("labelSelector") == ""
 		}}
 		refuse.on.Store(true)
@@ -47,7 +48,8 @@ var _ = Describe("API groups that get another version later:", func() {
 	}
 
 	// No version of the group serves the kind Gizmo yet. So the operator searches it in the existing version, v1alpha1.
-	DescribeTable("a kind in a new version of a group is found, and its definition is deleted, by an operator that", func(ctx SpecContext, o operatorOptions) {
+	DescribeTable("a kind in a new version of a group is found, and its definition is deleted, by an "+
+		"operator that", func(ctx SpecContext, o operatorOptions) {
 		var searches atomic.Int64
 		o.transport = observed(o.transport, func(r *http.Request) {
 			if r.URL.Path == "/apis/"+group+"/v1alpha1" {

@@ -72,7 +72,8 @@ var _ = Describe("Matchers:", func() {
 		})
 	})
 
-	It("a matcher that sees the component accepts a changed manifest, without a request, also after a restart", func(ctx SpecContext) {
+	It("a matcher that sees the component accepts a changed manifest, without a request, also "+
+		"after a restart", func(ctx SpecContext) {
 		const frozen = "example.com/frozen"
 		accepting := func(m component.Match) component.Verdict {
 			defer GinkgoRecover()
@@ -119,7 +120,8 @@ var _ = Describe("Matchers:", func() {
 		stop()
 	})
 
-	It("an object is left alone until the time of its matcher, and is updated then without an event", func(ctx SpecContext) {
+	It("an object is left alone until the time of its matcher, and is updated then "+
+		"without an event", func(ctx SpecContext) {
 		var until atomic.Int64
 		operator, _ := run(func(component.Match) component.Verdict {
 			return component.Verdict{LeaveUntil: time.Unix(until.Load(), 0)}
@@ -149,7 +151,8 @@ var _ = Describe("Matchers:", func() {
 		Expect(written[0].Answered).To(BeTemporally(">=", end))
 	})
 
-	It("a matcher that always finds a difference writes once in a pass, and does not start another pass", func(ctx SpecContext) {
+	It("a matcher that always finds a difference writes once in a pass, and does not start "+
+		"another pass", func(ctx SpecContext) {
 		operator, _ := run(func(component.Match) component.Verdict { return component.Verdict{Differs: "always"} })
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
@@ -159,10 +162,12 @@ var _ = Describe("Matchers:", func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(passes(operator) - before).To(Equal(1))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).
+			To(Equal([]string{"patch configmaps 200"}))
 	})
 
-	It("an object whose matcher always finds a difference is not written in each pass, and the status names the matcher", func(ctx SpecContext) {
+	It("an object whose matcher always finds a difference is not written in each pass, and the status "+
+		"names the matcher", func(ctx SpecContext) {
 		operator := newOperatorName()
 		var reconciler *component.Reconciler[*gadget.Gadget]
 		runOperator(operator, operatorOptions{
@@ -192,6 +197,7 @@ var _ = Describe("Matchers:", func() {
 		operator, _ := run(func(component.Match) component.Verdict { panic("oh no") })
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("its matcher panicked: oh no")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False"), ContainSubstring("its matcher panicked: oh no")))
 	})
 })

@@ -37,7 +37,8 @@ func series(operator string) map[string]float64 {
 				}
 			}
 			if of == operator {
-				found[fmt.Sprintf("%s{%s}", name, strings.Join(labels, ","))] = metric.GetCounter().GetValue() + metric.GetGauge().GetValue() +
+				found[fmt.Sprintf("%s{%s}", name, strings.Join(labels, ","))] = metric.GetCounter().GetValue() +
+					metric.GetGauge().GetValue() +
 					float64(metric.GetHistogram().GetSampleCount())
 			}
 		}
@@ -81,7 +82,8 @@ var _ = Describe("The metrics of an operator:", func() {
 		Expect(seriesOf(operator, "requests_total")).To(Equal(expected))
 
 		By("changing one dependent")
-		changeManifests(ctx, g, together(configMaps("a", n-1, "one"), configMap(fmt.Sprintf("a-%d", n-1), "two"), deployment("web")))
+		changeManifests(ctx, g, together(configMaps("a", n-1, "one"), configMap(fmt.Sprintf("a-%d", n-1), "two"),
+			deployment("web")))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		expected["requests_total{code=200,group=,kind=ConfigMap,verb=apply}"] = 1
@@ -135,12 +137,14 @@ var _ = Describe("The metrics of an operator:", func() {
 		Expect(series(operator)).To(HaveKeyWithValue("components{state=Ready}", 0.0))
 	})
 
-	It("the metrics have no series for single components if an option of the operator disables these series", func(ctx SpecContext) {
+	It("the metrics have no series for single components if an option of the operator disables "+
+		"these series", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{
 			component: component.Options{Telemetry: component.Telemetry{SkipComponentMetrics: true}},
 		})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator)))
-		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue("components{state=Ready}", 1.0))
+		Eventually(ctx, func() map[string]float64 { return series(operator) }).
+			Should(HaveKeyWithValue("components{state=Ready}", 1.0))
 		Expect(seriesOf(operator, "component_state")).To(BeEmpty())
 		Expect(seriesOf(operator, "component_dependents")).To(BeEmpty())
 	})
@@ -171,7 +175,9 @@ var _ = Describe("The metrics of an operator:", func() {
 
 		By("repairing a dependent, which is no change of the inputs")
 		remove(ctx, newConfigMap(namespace, "settings"))
-		Eventually(ctx, func() float64 { return series(operator)["drift_repaired_total{cause=deleted,group=,kind=ConfigMap}"] }).Should(Equal(1.0))
+		Eventually(
+			ctx, func() float64 { return series(operator)["drift_repaired_total{cause=deleted,group=,kind=ConfigMap}"] }).
+			Should(Equal(1.0))
 		settle(ctx, operator)
 		Expect(series(operator)["time_to_ready_seconds{}"]).To(Equal(1.0))
 
@@ -183,7 +189,8 @@ var _ = Describe("The metrics of an operator:", func() {
 
 	It("the metrics count the dependents with a repair conflict", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("other", "ours")),
+			servedBy(operator))
 		expectReady(ctx, g)
 		conflicts := fmt.Sprintf("component_repair_conflicts{name=app,namespace=%s}", namespace)
 		Eventually(ctx, func() map[string]float64 { return series(operator) }).Should(HaveKeyWithValue(conflicts, 0.0))
@@ -197,15 +204,18 @@ var _ = Describe("The metrics of an operator:", func() {
 		Expect(series(operator)).NotTo(HaveKey(conflicts))
 	})
 
-	DescribeTable("the metrics count repairs by their cause:", func(ctx SpecContext, cause string, disturb func(context.Context, string, string)) {
+	DescribeTable("the metrics count repairs by their cause:", func(ctx SpecContext, cause string,
+		disturb func(context.Context, string, string),
+	) {
 		runOperator(operator, operatorOptions{})
 		expectReady(ctx, newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator)))
 		settle(ctx, operator)
 		Expect(seriesOf(operator, "drift_repaired_total")).To(BeEmpty())
 		disturb(ctx, operator, namespace)
-		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "drift_repaired_total") }).Should(Equal(map[string]float64{
-			"drift_repaired_total{cause=" + cause + ",group=,kind=ConfigMap}": 1,
-		}))
+		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "drift_repaired_total") }).
+			Should(Equal(map[string]float64{
+				"drift_repaired_total{cause=" + cause + ",group=,kind=ConfigMap}": 1,
+			}))
 	},
 		Entry("a changed dependent", "changed", func(ctx context.Context, _, namespace string) {
 			patch(ctx, newConfigMap(namespace, "settings"), `{"data":{"value":"theirs"}}`)

@@ -38,7 +38,8 @@ var _ = Describe("Dependents that their own component needs:", func() {
 		return func() *unstructured.Unstructured { return mustGet(ctx, apiVersion, kind, namespace, name) }
 	}
 
-	It("the namespace of the component is applied, and released when the component is deleted, as the preview says", func(ctx SpecContext) {
+	It("the namespace of the component is applied, and released when the component is deleted, as the "+
+		"preview says", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(ownNamespace(namespace), configMap("settings", "a")))
 		expectReady(ctx, g)
@@ -53,9 +54,11 @@ var _ = Describe("Dependents that their own component needs:", func() {
 		expectReleased(ctx, operatorName, live(ctx, "v1", "Namespace", "", namespace))
 	})
 
-	It("the namespace of the component is released if it is no longer rendered, also with the delete policy delete", func(ctx SpecContext) {
+	It("the namespace of the component is released if it is no longer rendered, also with the delete "+
+		"policy delete", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		manifest := strings.Replace(ownNamespace(namespace), "labels:", "annotations: {"+operatorName+"/delete-policy: delete}, labels:", 1)
+		manifest := strings.Replace(ownNamespace(namespace), "labels:",
+			"annotations: {"+operatorName+"/delete-policy: delete}, labels:", 1)
 		g := newGadget(ctx, namespace, "app", together(manifest, configMap("settings", "a")))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, configMap("settings", "b"))
@@ -64,7 +67,8 @@ var _ = Describe("Dependents that their own component needs:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("its service account, and the role and the binding with its rights, are released when the component is deleted", func(ctx SpecContext) {
+	It("its service account, and the role and the binding with its rights, are released when the "+
+		"component is deleted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user := serviceAccountUser(namespace, "deployer")
 		rules := `[{apiGroups: ["", rbac.authorization.k8s.io], resources: [configmaps, serviceaccounts, roles, rolebindings], verbs: ["*"]}]`
@@ -93,7 +97,8 @@ metadata: {name: own}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: own}
 subjects: [{kind: ServiceAccount, name: deployer, namespace: %[1]s}]`, namespace, rules)
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(set, configMap("settings", "a")), servedBy(operator), asServiceAccount("deployer"), retrySoon)
+		g := newGadget(ctx, namespace, "app", together(set, configMap("settings", "a")), servedBy(operator),
+			asServiceAccount("deployer"), retrySoon)
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "first"))
@@ -116,7 +121,8 @@ subjects: [{kind: ServiceAccount, name: deployer, namespace: %[1]s}]`, namespace
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 		expectReleased(ctx, operatorName, live(ctx, "v1", "ConfigMap", namespace, "values"))
 		changeManifests(ctx, kept, together(configMap("values", "a"), configMap("settings", "b")))
-		Eventually(ctx, func() map[string]string { return mustGet(ctx, "v1", "ConfigMap", namespace, "values").GetLabels() }).Should(HaveKey(operatorName + "/owner-id"))
+		Eventually(ctx, func() map[string]string { return mustGet(ctx, "v1", "ConfigMap", namespace, "values").GetLabels() }).
+			Should(HaveKey(operatorName + "/owner-id"))
 		expectReady(ctx, kept)
 		remove(ctx, kept)
 		expectGone(ctx, kept)
@@ -129,13 +135,15 @@ var _ = Describe("A volume and its claim in one set:", func() {
 		return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolume
 metadata: {name: %s}
-spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /tmp/none}, storageClassName: ""%s}`, name, claimRef)
+spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: /tmp/none}, storageClassName: ""%s}`,
+			name, claimRef)
 	}
 	claim := func(volumeName, annotations string) string {
 		return fmt.Sprintf(`apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data, annotations: {%s}}
-spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}%s}`, annotations, volumeName)
+spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}%s}`,
+			annotations, volumeName)
 	}
 	for what, set := range map[string]func(namespace string) (volume, claim string){
 		"both name each other": func(namespace string) (string, string) {
@@ -168,12 +176,15 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		})
 	}
 
-	It("the class of a kept claim, which Kubernetes protects, is released with the claim, as the preview says", func(ctx SpecContext) {
+	It("the class of a kept claim, which Kubernetes protects, is released with the claim, as the "+
+		"preview says", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		class := "apiVersion: storage.k8s.io/v1\nkind: VolumeAttributesClass\nmetadata: {name: " + namespace + "}\ndriverName: example.com\nparameters: {iops: \"1\"}"
+		class := "apiVersion: storage.k8s.io/v1\nkind: VolumeAttributesClass\nmetadata: {name: " + namespace +
+			"}\ndriverName: example.com\nparameters: {iops: \"1\"}"
 		g := newGadget(ctx, namespace, "app", together(class, claim(", volumeAttributesClassName: "+namespace, "")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("PVC is not Bound"))
-		Expect(mustGet(ctx, "storage.k8s.io/v1", "VolumeAttributesClass", "", namespace).GetFinalizers()).To(ContainElement("kubernetes.io/vac-protection"))
+		Expect(mustGet(ctx, "storage.k8s.io/v1", "VolumeAttributesClass", "", namespace).GetFinalizers()).
+			To(ContainElement("kubernetes.io/vac-protection"))
 		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(effectsOf(forecast)).To(Equal(map[string]result.Effect{
@@ -201,8 +212,9 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 
 	It("the volume is deleted with a claim that is deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(volume(namespace, ", claimRef: {namespace: "+namespace+", name: data}"),
-			claim(", volumeName: "+namespace, operatorName+"/delete-policy: delete")))
+		g := newGadget(ctx, namespace, "app",
+			together(volume(namespace, ", claimRef: {namespace: "+namespace+", name: data}"),
+				claim(", volumeName: "+namespace, operatorName+"/delete-policy: delete")))
 		expectReady(ctx, g)
 		pv := mustGet(ctx, "v1", "PersistentVolume", "", namespace)
 		remove(ctx, g)

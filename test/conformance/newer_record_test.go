@@ -44,10 +44,12 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 	expectStalled := func(ctx context.Context) {
 		GinkgoHelper()
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True NewerRecord: nothing is changed"),
-			ContainSubstring("/v1/ConfigMap/"+namespace+"/first"), ContainSubstring(`"xx"`), ContainSubstring("v99.1 and later versions")))
+			ContainSubstring("/v1/ConfigMap/"+namespace+"/first"), ContainSubstring(`"xx"`),
+			ContainSubstring("v99.1 and later versions")))
 	}
 
-	It("an inventory with an unknown critical field stalls the component without changes, until a version runs that knows the field", func(ctx SpecContext) {
+	It("an inventory with an unknown critical field stalls the component without changes, until a version runs that "+
+		"knows the field", func(ctx SpecContext) {
 		before, after := newer(ctx)
 		changeManifests(ctx, g, configMap("second", "b"))
 		mark := markAudit(ctx)
@@ -57,7 +59,8 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.Inventory).To(Equal(after))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).
+			To(BeEmpty())
 
 		By("restoring the inventory")
 		setLines(ctx, before)
@@ -75,14 +78,16 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 		runOperator(operator, operatorOptions{})
 		expectStalled(ctx)
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "secrets"))).
+			To(BeEmpty())
 		setLines(ctx, before)
 		requestPass(ctx, g, operator)
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("an inventory with an unknown critical field is the error of a preview, and of other readers of the inventory", func(ctx SpecContext) {
+	It("an inventory with an unknown critical field is the error of a preview, and of other readers of "+
+		"the inventory", func(ctx SpecContext) {
 		newer(ctx)
 		preview := previewOf(operator)
 		_, err := preview.Apply(ctx, current(ctx, g))

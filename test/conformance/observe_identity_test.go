@@ -47,7 +47,8 @@ func (t *tenancy) requests(ctx context.Context, mark auditMark) testcluster.Even
 // newGadget creates a component that acts as the identity.
 func (t *tenancy) newGadget(ctx context.Context, text string, edits ...func(*gadget.Gadget)) *gadget.Gadget {
 	GinkgoHelper()
-	return newGadget(ctx, t.namespace, "app", text, append([]func(*gadget.Gadget){servedBy(t.operator), asServiceAccount("deployer"), retrySoon}, edits...)...)
+	return newGadget(ctx, t.namespace, "app", text,
+		append([]func(*gadget.Gadget){servedBy(t.operator), asServiceAccount("deployer"), retrySoon}, edits...)...)
 }
 
 // drifts changes a ConfigMap as another client, and expects that the operator repairs the ConfigMap.
@@ -85,7 +86,8 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(verbs(made.Resource("configmaps").Code(403))).To(BeEmpty())
 	})
 
-	It("the components of an identity in a namespace share a watch, and other identities have their own", func(ctx SpecContext) {
+	It("the components of an identity in a namespace share a watch, and other identities "+
+		"have their own", func(ctx SpecContext) {
 		second := serviceAccountUser(t.namespace, "second")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		permit(ctx, t.namespace, "second", second, rightsOnConfigs)
@@ -97,11 +99,13 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		settle(ctx, t.operator)
 		Expect(configMapWatches(t.requests(ctx, mark))).To(ConsistOf(t.account+" "+t.namespace, second+" "+t.namespace))
 		By("watching the dependents of another identity")
-		thief := newGadget(ctx, t.namespace, "thief", configMap("three", "a"), servedBy(t.operator), asServiceAccount("deployer"))
+		thief := newGadget(ctx, t.namespace, "thief", configMap("three", "a"), servedBy(t.operator),
+			asServiceAccount("deployer"))
 		expectCondition(ctx, thief, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 	})
 
-	It("when the identity of a component changes, its dependents are watched as the new identity at once", func(ctx SpecContext) {
+	It("when the identity of a component changes, its dependents are watched as the new "+
+		"identity at once", func(ctx SpecContext) {
 		second := serviceAccountUser(t.namespace, "second")
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs)
 		permit(ctx, t.namespace, "second", second, rightsOnConfigs)
@@ -116,7 +120,8 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		drifts(ctx, t.namespace, "settings")
 		expectReady(ctx, g)
 		made := t.requests(ctx, mark).Resource("configmaps")
-		Expect(verbs(made.As(t.account).Verb("list", "watch"))).To(BeEmpty(), "the watch of the former identity was opened again")
+		Expect(verbs(made.As(t.account).Verb("list", "watch"))).To(BeEmpty(),
+			"the watch of the former identity was opened again")
 		Expect(verbs(made.As(second).Verb("get"))).To(BeEmpty())
 	})
 
@@ -153,10 +158,13 @@ var _ = Describe("An operator that watches as the components' identities:", func
 	})
 
 	It("references and looked-up objects are watched as the component's identity", func(ctx SpecContext) {
-		create(ctx, together("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+"}\nstringData: {k: hush}",
+		create(ctx, together("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: "+t.namespace+
+			"}\nstringData: {k: hush}",
 			configMapIn(t.namespace, "looked-up", "a")))
 		permit(ctx, t.namespace, "deployer", t.account, rightsOnConfigs, "'' | secrets | get, list, watch")
-		t.options.generate = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		t.options.generate = generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object,
+			error,
+		) {
 			objects, err := copyReferences.Generate(ctx, req)
 			if err != nil {
 				return nil, err
@@ -170,9 +178,12 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		})
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options)
-		expectReady(ctx, t.newGadget(ctx, "", func(g *gadget.Gadget) { g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: "s"}} }))
-		patch(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "s"}}, `{"stringData":{"k":"sh"}}`)
-		Eventually(ctx, func() any { return content(ctx, "ConfigMap", t.namespace, "copy")["Secret-s-k"] }).Should(Equal("sh"))
+		expectReady(ctx, t.newGadget(ctx,
+			"", func(g *gadget.Gadget) { g.Spec.References = []metav1alpha1.Reference{{Kind: "Secret", Name: "s"}} }))
+		patch(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: t.namespace, Name: "s"}},
+			`{"stringData":{"k":"sh"}}`)
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", t.namespace, "copy")["Secret-s-k"] }).
+			Should(Equal("sh"))
 		patch(ctx, newConfigMap(t.namespace, "looked-up"), `{"data":{"value":"b"}}`)
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", t.namespace, "seen")["value"] }).Should(Equal("b"))
 		made := inNamespace(t.requests(ctx, mark), t.namespace).Resource("configmaps", "secrets")
@@ -180,19 +191,24 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(verbs(made.As(""))).To(BeEmpty())
 	})
 
-	It("foreign instances are listed as the component's identity, and nothing is deleted before the identity has the right to list instances in all namespaces", func(ctx SpecContext) {
+	It("foreign instances are listed as the component's identity, and nothing is deleted before the identity has the "+
+		"right to list instances in all namespaces", func(ctx SpecContext) {
 		group := newGroup()
 		permit(ctx, "", t.operator+"-guard", t.operator, "apiextensions.k8s.io | customresourcedefinitions | create",
-			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | get, list, create, patch, delete")
-		permit(ctx, "", t.operator+"-tenant", t.account, "apiextensions.k8s.io | customresourcedefinitions | get, list, watch, create, patch, delete")
+			"admissionregistration.k8s.io | validatingadmissionpolicies, validatingadmissionpolicybindings | get, list, "+
+				"create, patch, delete")
+		permit(ctx, "", t.operator+"-tenant", t.account,
+			"apiextensions.k8s.io | customresourcedefinitions | get, list, watch, create, patch, delete")
 		runOperator(t.operator, t.options)
 		g := t.newGadget(ctx, widgetDefinition(group))
 		expectReady(ctx, g)
-		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "name: theirs", "name: theirs, namespace: "+newNamespace(ctx), 1))
+		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "name: theirs",
+			"name: theirs, namespace: "+newNamespace(ctx), 1))
 		remove(ctx, g)
 		blocked := func(message string) {
 			GinkgoHelper()
-			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ForeignInstances"), ContainSubstring(message)))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ForeignInstances"),
+				ContainSubstring(message)))
 		}
 		blocked(`User "` + t.account + `" cannot list resource "widgets" in API group "` + group + `" at the cluster scope`)
 		permit(ctx, "", t.operator+"-widgets", t.account, group+" | widgets | get, list, watch")
@@ -206,6 +222,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 // configMapOf returns a ConfigMap with a value, as a generator returns it.
 func configMapOf(name, value string) client.Object {
 	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name}, "data": map[string]any{"value": value},
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name},
+		"data": map[string]any{"value": value},
 	}}
 }

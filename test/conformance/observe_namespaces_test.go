@@ -73,12 +73,14 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 	var t *twoNamespaces
 	BeforeEach(func(ctx SpecContext) { t = newTwoNamespaces(ctx) })
 
-	It("an operator that watches only some namespaces repairs, prunes and deletes without the right to list or watch in other namespaces", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces repairs, prunes and deletes without the right to list or watch in "+
+		"other namespaces", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		elsewhere := newNamespace(ctx)
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options())
-		g := newGadget(ctx, t.here, "app", together(configMap("kept", "a"), configMap("pruned", "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
+		g := newGadget(ctx, t.here, "app", together(configMap("kept", "a"), configMap("pruned", "a"),
+			configMapIn(t.there, "far", "a")), servedBy(t.operator))
 		ignored := newGadget(ctx, elsewhere, "app", configMap("settings", "a"), servedBy(t.operator))
 		expectReady(ctx, g)
 		for _, namespace := range []string{t.here, t.there} {
@@ -96,14 +98,16 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 
 		made := t.requests(ctx, mark)
 		Expect(verbs(made.Code(403))).To(BeEmpty())
-		Expect(verbs(made.Verb("list", "watch").Resource("gadgets", "configmaps", "secrets").Where(func(e testcluster.Event) bool {
-			return e.Namespace != t.here && e.Namespace != t.there
-		}))).To(BeEmpty())
+		Expect(verbs(made.Verb("list", "watch").Resource("gadgets", "configmaps", "secrets").
+			Where(func(e testcluster.Event) bool {
+				return e.Namespace != t.here && e.Namespace != t.there
+			}))).To(BeEmpty())
 		Expect(configMapWatches(made)).To(ConsistOf(t.here, t.there))
 		Expect(current(ctx, ignored).Status.Conditions).To(BeEmpty())
 	})
 
-	It("dependents in other namespaces are read at the retry interval as the component's identity, which the status reports", func(ctx SpecContext) {
+	It("dependents in other namespaces are read at the retry interval as the component's identity, which the "+
+		"status reports", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		elsewhere := newNamespace(ctx)
 		permit(ctx, t.here, "act", t.operator, rightToAct)
@@ -114,8 +118,10 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		runOperator(t.operator, t.options())
 		g := newGadget(ctx, t.here, "app", together(configMap("near", "a"), configMapIn(elsewhere, "far", "a")),
 			servedBy(t.operator), asServiceAccount("deployer"), retrySoon)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: 2 dependents are ready; read at the retry interval"),
-			ContainSubstring(`User "`+t.operator+`" cannot list resource "configmaps" in API group "" in the namespace "`+elsewhere+`"`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("True Ready: 2 dependents are ready; read at the retry interval"),
+				ContainSubstring(`User "`+t.operator+`" cannot list resource "configmaps" in API group "" in the namespace "`+
+					elsewhere+`"`)))
 		patch(ctx, newConfigMap(elsewhere, "far"), `{"data":{"value":"drifted"}}`)
 		Eventually(ctx, valueOf(ctx, elsewhere, "far")).Should(Equal("a"))
 		By("watching dependents in the other namespace when the right is granted")
@@ -129,7 +135,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 	It("a restart lists and watches each kind once in each namespace, and reads no dependent", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
-		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 5, "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
+		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 5, "a"), configMapIn(t.there, "far", "a")),
+			servedBy(t.operator))
 		expectReady(ctx, g)
 		settle(ctx, t.operator)
 		stop()
@@ -139,13 +146,16 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		settle(ctx, t.operator)
 		made := t.requests(ctx, mark)
 		Expect(configMapWatches(made)).To(ConsistOf(t.here, t.there))
-		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).To(BeEmpty())
+		Expect(verbs(made.Where(func(e testcluster.Event) bool { return e.Verb != "list" && e.Verb != "watch" }))).
+			To(BeEmpty())
 	})
 
-	It("an operator that watches only some namespaces finds the dependents after the status was emptied", func(ctx SpecContext) {
+	It("an operator that watches only some namespaces finds the dependents after the "+
+		"status was emptied", func(ctx SpecContext) {
 		t.admit(ctx, t.here, t.there)
 		stop := runOperator(t.operator, t.options())
-		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 3, "a"), configMapIn(t.there, "far", "a")), servedBy(t.operator))
+		g := newGadget(ctx, t.here, "app", together(configMaps("cm", 3, "a"), configMapIn(t.there, "far", "a")),
+			servedBy(t.operator))
 		expectReady(ctx, g)
 		stop()
 		emptied := current(ctx, g)
@@ -157,7 +167,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, t.here) + countConfigMaps(ctx, t.there) }).Should(Equal(1))
 	})
 
-	It("an operator starts although it has no rights in one of its namespaces, and reconciles components there when the rights are granted", func(ctx SpecContext) {
+	It("an operator starts although it has no rights in one of its namespaces, and reconciles components there when the "+
+		"rights are granted", func(ctx SpecContext) {
 		t.admit(ctx, t.here)
 		runOperator(t.operator, t.options())
 		expectReady(ctx, newGadget(ctx, t.here, "app", configMap("settings", "a"), servedBy(t.operator)))
@@ -166,13 +177,16 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		expectReady(ctx, late)
 	})
 
-	It("finalizers on Secrets of deleted components are removed in namespaces where the operator is allowed to read components", func(ctx SpecContext) {
+	It("finalizers on Secrets of deleted components are removed in namespaces where the operator is allowed to "+
+		"read components", func(ctx SpecContext) {
 		t.admit(ctx, t.here)
 		permit(ctx, t.there, "secrets", t.operator, "'' | secrets | list, watch")
 		permit(ctx, t.here, "hold", t.operator, "'' | secrets | get, patch")
 		for _, namespace := range []string{t.here, t.there} {
-			create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: held, namespace: %[1]s, labels: {%[2]s/held: 'true'}, finalizers: [%[2]s/nobody]}",
-				namespace, t.operator))
+			create(ctx,
+				fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: held, namespace: %[1]s, labels: {%[2]s/held: 'true'}, "+
+					"finalizers: [%[2]s/nobody]}",
+					namespace, t.operator))
 		}
 		runOperator(t.operator, t.options())
 		finalizers := func(namespace string) []string {
@@ -183,8 +197,12 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		patch(ctx, mustGet(ctx, "v1", "Secret", t.there, "held"), `{"metadata":{"finalizers":null}}`)
 	})
 
-	It("dependents are read after the right to watch them is withdrawn, and watched when it is granted again", func(ctx SpecContext) {
-		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool { return strings.Contains(rule, "configmaps") })
+	It("dependents are read after the right to watch them is withdrawn, and watched when it is "+
+		"granted again", func(ctx SpecContext) {
+		serving := slices.DeleteFunc(documented("fairlead-operator"), func(rule string) bool {
+			return strings.Contains(rule,
+				"configmaps")
+		})
 		permit(ctx, t.here, "act", t.operator, append(serving, rightToAct)...)
 		permit(ctx, t.here, "watch", t.operator, "'' | configmaps | list, watch")
 		permit(ctx, t.here, "deployer", serviceAccountUser(t.here, "deployer"), rightsOnConfigs)
@@ -192,11 +210,13 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		o := t.options()
 		o.transport = cutter.wrap
 		runOperator(t.operator, o)
-		g := newGadget(ctx, t.here, "app", configMap("settings", "a"), servedBy(t.operator), asServiceAccount("deployer"), retrySoon)
+		g := newGadget(ctx, t.here, "app", configMap("settings", "a"), servedBy(t.operator), asServiceAccount("deployer"),
+			retrySoon)
 		expectReady(ctx, g)
 		withdraw(ctx, t.here, "watch")
 		cutter.cut()
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: "), ContainSubstring("allow list and watch")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("True Ready: "), ContainSubstring("allow list and watch")))
 		patch(ctx, newConfigMap(t.here, "settings"), `{"data":{"value":"drifted"}}`)
 		Eventually(ctx, valueOf(ctx, t.here, "settings")).Should(Equal("a"))
 		permit(ctx, t.here, "again", t.operator, "'' | configmaps | list, watch")

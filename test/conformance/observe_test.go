@@ -38,8 +38,10 @@ func documented(role string) []string {
 		}
 		var rules []string
 		for _, r := range found.Rules {
-			rule := fmt.Sprintf("'%s' | %s | %s", strings.Join(r.APIGroups, "', '"), strings.Join(r.Resources, ", "), strings.Join(r.Verbs, ", "))
-			rules = append(rules, strings.NewReplacer("'fairlead.io'", "gadgets.example.com", "components", "gadgets").Replace(rule))
+			rule := fmt.Sprintf("'%s' | %s | %s", strings.Join(r.APIGroups, "', '"), strings.Join(r.Resources, ", "),
+				strings.Join(r.Verbs, ", "))
+			rules = append(rules, strings.NewReplacer("'fairlead.io'", "gadgets.example.com", "components",
+				"gadgets").Replace(rule))
 		}
 		return rules
 	}

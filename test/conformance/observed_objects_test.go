@@ -12,7 +12,8 @@ import (
 
 // balancedService renders the Service db, which is ready when it has an address.
 func balancedService(namespace, annotations string) string {
-	return "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: " + namespace + ", annotations: {" + annotations +
+	return "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: " + namespace + ", annotations: {" +
+		annotations +
 		"}}\nspec: {type: LoadBalancer, allocateLoadBalancerNodePorts: false, ports: [{port: 80}]}"
 }
 
@@ -32,7 +33,8 @@ var _ = Describe("Objects that a component only observes:", func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 	observed := func(settings ...string) string {
-		text := "apiVersion: v1\nkind: Service\nmetadata: {name: db, annotations: {" + settingOf(operator, "reconcile-policy", "observe")
+		text := "apiVersion: v1\nkind: Service\nmetadata: {name: db, annotations: {" + settingOf(operator,
+			"reconcile-policy", "observe")
 		for _, s := range settings {
 			text += ", " + s
 		}
@@ -44,14 +46,17 @@ var _ = Describe("Objects that a component only observes:", func() {
 	}
 	waits := func(ctx context.Context, g *gadget.Gadget, why string) {
 		GinkgoHelper()
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring(why)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring(why)))
 	}
 
-	It("the component waits in its wave until the object is ready, reads it once after each change, and never writes it", func(ctx SpecContext) {
+	It("the component waits in its wave until the object is ready, reads it once after each change, and "+
+		"never writes it", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app",
-			together(observed(), configMap("first", "x"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
+			together(observed(), configMap("first", "x"), configMap("later", "x", settingOf(operator, "order", "1"))),
+			servedBy(operator))
 		waits(ctx, g, "the component only observes it")
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "first") }).Should(BeTrue())
 		settle(ctx, operator)
@@ -101,9 +106,11 @@ var _ = Describe("Objects that a component only observes:", func() {
 
 	It("the next wave waits until the condition ready-when of an observed object holds", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "+namespace+", labels: {phase: closed}}\nspec: {ports: [{port: 80}]}")
-		g := newGadget(ctx, namespace, "app", together(observed(settingOf(operator, "ready-when", `self.metadata.labels.phase == "open"`)),
-			configMap("first", "x"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
+		create(ctx, "apiVersion: v1\nkind: Service\nmetadata: {name: db, namespace: "+namespace+
+			", labels: {phase: closed}}\nspec: {ports: [{port: 80}]}")
+		g := newGadget(ctx, namespace, "app",
+			together(observed(settingOf(operator, "ready-when", `self.metadata.labels.phase == "open"`)),
+				configMap("first", "x"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
 		waits(ctx, g, `ready-when: `)
 		waits(ctx, g, "closed")
 		settle(ctx, operator)
@@ -129,7 +136,8 @@ var _ = Describe("Objects that a component only observes:", func() {
 
 	It("an object that the component applied before is released, and neither pruned nor deleted", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(balancedService(namespace, ""), configMap("ours", "x")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(balancedService(namespace, ""), configMap("ours", "x")),
+			servedBy(operator))
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Service", namespace, "db"); return err }).Should(Succeed())
 		assignAddress(ctx, namespace, "10.0.0.1")
 		expectReady(ctx, g)
@@ -149,11 +157,14 @@ var _ = Describe("Objects that a component only observes:", func() {
 		Expect(mustGet(ctx, "v1", "Service", namespace, "db").GetUID()).To(Equal(before.GetUID()))
 	})
 
-	It("a manifest with other fields, or with settings for writes, is refused before the first write", func(ctx SpecContext) {
+	It("a manifest with other fields, or with settings for writes, is refused before "+
+		"the first write", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(observed(settingOf(operator, "delete-policy", "orphan"))+"\nspec: {ports: []}", configMap("ours", "x")),
+		g := newGadget(ctx, namespace, "app",
+			together(observed(settingOf(operator, "delete-policy", "orphan"))+"\nspec: {ports: []}", configMap("ours", "x")),
 			servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("delete-policy: has no effect on an object")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False"), ContainSubstring("delete-policy: has no effect on an object")))
 		changeManifests(ctx, g, together(observed()+"\nspec: {ports: []}", configMap("ours", "x")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("but no spec")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

@@ -19,7 +19,8 @@ var _ = Describe("Dependents with several orders:", func() {
 	recreate := func(operator string) string { return settingOf(operator, "update-policy", "recreate") }
 	// purged renders a Job that runs before and after a ConfigMap and is purged each time.
 	purged := func(operator, value string) string {
-		return together(job("twice", value, orders(operator), purges(operator), recreate(operator)), configMap("between", value))
+		return together(job("twice", value, orders(operator), purges(operator), recreate(operator)),
+			configMap("between", value))
 	}
 	recreated := func(operator, value string) string {
 		return together(job("twice", value, orders(operator), recreate(operator)), configMap("between", value))
@@ -29,21 +30,26 @@ var _ = Describe("Dependents with several orders:", func() {
 		GinkgoHelper()
 		return tale(requestsSince(ctx, mark, operator), namespace)
 	}
-	start := func(ctx context.Context, options operatorOptions, manifests func(operator, value string) string) (operator string, g *gadget.Gadget, stop func()) {
+	start := func(ctx context.Context, options operatorOptions,
+		manifests func(operator, value string) string,
+	) (operator string, g *gadget.Gadget, stop func()) {
 		GinkgoHelper()
 		operator = newOperatorName()
 		stop = runOperator(operator, options)
 		return operator, newGadget(ctx, newNamespace(ctx), "app", manifests(operator, "1"), servedBy(operator)), stop
 	}
 
-	It("an object with two orders is created and purged at the first order, and again at the second order, after the waves between are ready", func(ctx SpecContext) {
+	It("an object with two orders is created and purged at the first order, and again at the second order, after the "+
+		"waves between are ready", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, operatorOptions{}, purged)
 		expectReady(ctx, g)
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{
 			"create jobs/twice", "delete jobs/twice", "create configmaps/between", "create jobs/twice", "delete jobs/twice",
 		}))
-		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"), "an object with several occurrences must be counted once")
-		Expect(entryOf(ctx, g, "twice")).To(And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()), HaveField("Occurrence", 2)))
+		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("2/2"),
+			"an object with several occurrences must be counted once")
+		Expect(entryOf(ctx, g, "twice")).To(And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()),
+			HaveField("Occurrence", 2)))
 		Expect(entryOf(ctx, g, "between").String()).NotTo(ContainSubstring("!"))
 	})
 
@@ -68,7 +74,11 @@ var _ = Describe("Dependents with several orders:", func() {
 		forecast, err := previewOf(operator).Apply(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(turns(forecast)).To(Equal([][]string{
-			{"create jobs/twice"}, {"delete jobs/twice"}, {"create configmaps/between"}, {"create jobs/twice"}, {"delete jobs/twice"},
+			{"create jobs/twice"},
+			{"delete jobs/twice"},
+			{"create configmaps/between"},
+			{"create jobs/twice"},
+			{"delete jobs/twice"},
 		}))
 		Expect(forecast.Desired).To(Equal(2))
 	})
@@ -77,7 +87,8 @@ var _ = Describe("Dependents with several orders:", func() {
 		operator, g, _ := start(ctx, operatorOptions{}, func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		})
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/web")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/web")))
 		Expect(history(ctx, 0, operator, g.Namespace)).To(Equal([]string{"create jobs/twice", "create deployments/web"}))
 		Expect(entryOf(ctx, g, "twice").Occurrence).To(Equal(1))
 		changed := removeLine(current(ctx, g).Spec.Manifests, "nodeSelector")
@@ -89,12 +100,14 @@ var _ = Describe("Dependents with several orders:", func() {
 		}), "the object continues at its second order, because its content did not change")
 	})
 
-	It("if the content of an object with two orders changes between the two orders, the object starts again at the first order", func(ctx SpecContext) {
+	It("if the content of an object with two orders changes between the two orders, the object starts again at "+
+		"the first order", func(ctx SpecContext) {
 		manifests := func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		}
 		operator, g, _ := start(ctx, operatorOptions{}, manifests)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/web")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/web")))
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, removeLine(manifests(operator, "2"), "nodeSelector"))
 		expectReady(ctx, g)
@@ -103,7 +116,8 @@ var _ = Describe("Dependents with several orders:", func() {
 		}))
 	})
 
-	It("an object with two orders does not run again after a restart, a pass, or a change of settings", func(ctx SpecContext) {
+	It("an object with two orders does not run again after a restart, a pass, or a "+
+		"change of settings", func(ctx SpecContext) {
 		operator, g, stop := start(ctx, operatorOptions{}, purged)
 		expectReady(ctx, g)
 		settle(ctx, operator)
@@ -129,11 +143,13 @@ var _ = Describe("Dependents with several orders:", func() {
 		}))
 	})
 
-	It("an object with two orders is deleted with its component if the component is deleted between the two orders", func(ctx SpecContext) {
+	It("an object with two orders is deleted with its component if the component is deleted between "+
+		"the two orders", func(ctx SpecContext) {
 		_, g, _ := start(ctx, operatorOptions{}, func(operator, value string) string {
 			return together(job("twice", value, orders(operator), recreate(operator)), heldDeployment("web"))
 		})
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/web")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/web")))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		_, err := get(ctx, "batch/v1", "Job", g.Namespace, "twice")
@@ -142,7 +158,8 @@ var _ = Describe("Dependents with several orders:", func() {
 
 	for _, after := range []int64{1, 2, 3} {
 		for _, unanswered := range []bool{false, true} {
-			It(fmt.Sprintf("an object with two orders is applied once at each order if the operator crashed after %d writes (response lost: %t)", after, unanswered), func(ctx SpecContext) {
+			It(fmt.Sprintf("an object with two orders is applied once at each order if the operator crashed after %d writes "+
+				"(response lost: %t)", after, unanswered), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				c := &crash{counts: writesTo(namespace, "jobs"), after: after, unanswered: unanswered}
 				g := newGadget(ctx, namespace, "app", purged(operator, "1"), servedBy(operator))

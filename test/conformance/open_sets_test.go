@@ -35,7 +35,8 @@ func (t *templates) Generate(ctx context.Context, req generator.Request) ([]clie
 var _ = Describe("Exports in renderings:", func() {
 	const address = "self.status.loadBalancer.ingress[0].ip"
 	// withHost renders a ConfigMap only when dbHost is known.
-	const withHost = "{{ with export `dbHost` }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {value: {{ . }}}\n{{ end }}"
+	const withHost = "{{ with export `dbHost` }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n" +
+		"data: {value: {{ . }}}\n{{ end }}"
 	var namespace, operator string
 	var rendered *templates
 	var start func() (stop func())
@@ -74,9 +75,11 @@ var _ = Describe("Exports in renderings:", func() {
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(2)))
 	})
 
-	It("an export is asked for: only its changes render again, and a value that vanishes changes nothing", func(ctx SpecContext) {
+	It("an export is asked for: only its changes render again, and a value that vanishes "+
+		"changes nothing", func(ctx SpecContext) {
 		stop := start()
-		text := together(balancedService(namespace, exports("dbHost="+address+", other=self.metadata.labels[?'x'].orValue('none')")), withHost)
+		text := together(balancedService(namespace,
+			exports("dbHost="+address+", other=self.metadata.labels[?'x'].orValue('none')")), withHost)
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 		waits(ctx, g, "export dbHost")
 		assignAddress(ctx, namespace, "10.0.0.1")
@@ -93,7 +96,8 @@ var _ = Describe("Exports in renderings:", func() {
 		Eventually(ctx, func() any { return value(ctx, "web") }).Should(Equal("10.0.0.2"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps"))).
+			To(Equal([]string{"patch configmaps 200"}))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 
 		mark = markAudit(ctx)
@@ -128,32 +132,41 @@ var _ = Describe("Exports in renderings:", func() {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("shown", "x"), servedBy(operator))
 		expectReady(ctx, g)
-		changeManifests(ctx, g, together(service(), withHost, configMap("shown", "x", settingOf(operator, "include-when", "false"))))
+		changeManifests(ctx, g, together(service(), withHost,
+			configMap("shown", "x", settingOf(operator, "include-when", "false"))))
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "shown") }).Should(BeFalse())
 		waits(ctx, g, "export dbHost")
 	})
 
 	It("an export of a Secret is refused before the first write", func(ctx SpecContext) {
 		start()
-		secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {" + exports("password=self.stringData.password") + "}}\nstringData: {password: geheim}"
-		g := newGadget(ctx, namespace, "app", together(secret, configMap("web", "{{ export `password` }}")), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("values of Secrets are not available to renderings"))
+		secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {" +
+			exports("password=self.stringData.password") + "}}\nstringData: {password: geheim}"
+		g := newGadget(ctx, namespace, "app", together(secret, configMap("web", "{{ export `password` }}")),
+			servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			ContainSubstring("values of Secrets are not available to renderings"))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("geheim"))
 	})
 
 	It("an export that no object has is refused before the first write", func(ctx SpecContext) {
 		start()
-		g := newGadget(ctx, namespace, "app", together(service(), configMap("web", "{{ export `dbHots` }}")), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("export dbHots, which no object of it exports; the exports are dbHost"))
+		g := newGadget(ctx, namespace, "app", together(service(), configMap("web", "{{ export `dbHots` }}")),
+			servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			ContainSubstring("export dbHots, which no object of it exports; the exports are dbHost"))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("an export whose object the rendering drops because of the value keeps its value, and the object", func(ctx SpecContext) {
+	It("an export whose object the rendering drops because of the value keeps its value, "+
+		"and the object", func(ctx SpecContext) {
 		start()
 		source := configMap("source", "done", exports("v=self.data.value"))
-		g := newGadget(ctx, namespace, "app", "{{ if not (export `v`) }}\n"+source+"\n{{ end }}\n---\n"+configMap("web", "{{ export `v` }}"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True RenderingIncomplete"), ContainSubstring("no object of the rendering exports it; the last value is used: \"done\"")))
+		g := newGadget(ctx, namespace, "app", "{{ if not (export `v`) }}\n"+source+"\n{{ end }}\n---\n"+configMap("web",
+			"{{ export `v` }}"), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True RenderingIncomplete"),
+			ContainSubstring("no object of the rendering exports it; the last value is used: \"done\"")))
 		settle(ctx, operator)
 		Expect(value(ctx, "web")).To(Equal("done"))
 		Expect(configMapExists(ctx, namespace, "source")).To(BeTrue())
@@ -176,7 +189,8 @@ var _ = Describe("Exports in renderings:", func() {
 
 	It("after a lost status, objects keep their values until the values are known", func(ctx SpecContext) {
 		stop := start()
-		g := newGadget(ctx, namespace, "app", together(service(), configMap("web", "{{ export `dbHost` }}")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(service(), configMap("web", "{{ export `dbHost` }}")),
+			servedBy(operator))
 		waits(ctx, g, "export dbHost")
 		assignAddress(ctx, namespace, "10.0.0.1")
 		expectReady(ctx, g)

@@ -338,9 +338,11 @@ func (f *refusal) wrap(next http.RoundTripper) http.RoundTripper {
 		if !f.on.Load() || r.Method != f.method || r.URL.Path != "/api/v1"+f.path {
 			return next.RoundTrip(r)
 		}
-		status := fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`, reason, code)
+		status := fmt.Sprintf(
+			`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"message":"not today","code":%d}`, reason, code)
 		return &http.Response{
-			StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+			StatusCode: code, Status: fmt.Sprint(code, " ", http.StatusText(code)), Proto: "HTTP/1.1", ProtoMajor: 1,
+			ProtoMinor: 1, Request: r,
 			Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(status)),
 		}, nil
 	})

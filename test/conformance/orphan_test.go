@@ -85,7 +85,8 @@ var _ = Describe("Delete policies:", func() {
 	intact := map[string]any{"value": "a"}
 
 	forEachPolicy(func(policy string) {
-		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
+		It("a pruned dependent is orphaned or deleted by its delete policy, and an orphan keeps nothing of the operator but "+
+			"the name of the component that released it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -93,7 +94,8 @@ var _ = Describe("Delete policies:", func() {
 			changeManifests(ctx, g, configMap("kept", "a"))
 			expectReady(ctx, g)
 			expectOrphan(ctx, namespace, "orphan", map[string]any{"value": "a", "theirs": "b"})
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(), "the managed fields of other managers were removed")
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "orphan").GetManagedFields()).NotTo(BeEmpty(),
+				"the managed fields of other managers were removed")
 			expectOrphan(ctx, namespace, "orphan-on-apply", intact)
 			expectDeleted(ctx, namespace, "delete")
 			expectDeleted(ctx, namespace, "orphan-on-delete")
@@ -108,7 +110,8 @@ var _ = Describe("Delete policies:", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps"))).To(BeEmpty())
 		})
 
-		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
+		It("a dependent of a deleted component is orphaned or deleted by its delete policy, and an orphan keeps nothing of "+
+			"the operator but the name of the component that released it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", each(updatePolicy(policy)))
 			expectReady(ctx, g)
@@ -127,9 +130,11 @@ var _ = Describe("Delete policies:", func() {
 			expectReady(ctx, g)
 			settle(ctx, operatorName)
 			before, mark := mustGet(ctx, "apps/v1", "Deployment", namespace, "web"), markAudit(ctx)
-			changeManifests(ctx, g, together(deployment("web", updatePolicy(policy), deletePolicy("orphan")), configMap("kept", "a")))
+			changeManifests(ctx, g, together(deployment("web", updatePolicy(policy), deletePolicy("orphan")),
+				configMap("kept", "a")))
 			expectReady(ctx, g)
-			Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Writes().Resource("deployments")).To(HaveLen(1))
+			Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Writes().Resource("deployments")).
+				To(HaveLen(1))
 			changeManifests(ctx, g, configMap("kept", "a"))
 			expectReady(ctx, g)
 			web := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
@@ -156,9 +161,11 @@ var _ = Describe("Delete policies:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(10))
 	})
 
-	It("the delete policy of the component applies to dependents without their own delete policy, and a change of the component's policy costs one write of the status", func(ctx SpecContext) {
+	It("the delete policy of the component applies to dependents without their own delete policy, and a change of the "+
+		"component's policy costs one write of the status", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("named", "a", deletePolicy("delete")), claimManifest("data")))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			configMap("named", "a", deletePolicy("delete")), claimManifest("data")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("data"))
 		settle(ctx, operatorName)
 		mark, revision := markAudit(ctx), current(ctx, g).Status.Revision
@@ -166,7 +173,8 @@ var _ = Describe("Delete policies:", func() {
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).
 			Should(ContainElement(And(ContainSubstring("/settings "), ContainSubstring("dp=orphan"))))
 		settle(ctx, operatorName)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(Equal([]string{"update gadgets/status 200"}))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).
+			To(Equal([]string{"update gadgets/status 200"}))
 		Expect(current(ctx, g).Status.Revision).To(Equal(revision))
 
 		remove(ctx, g)
@@ -176,13 +184,15 @@ var _ = Describe("Delete policies:", func() {
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
 	})
 
-	It("the delete policy of the reconciler applies if neither the manifest nor the component sets one", func(ctx SpecContext) {
+	It("the delete policy of the reconciler applies if neither the manifest nor the "+
+		"component sets one", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		o := operatorOptions{}
 		o.component.Dependents.Policies.Delete = metav1alpha1.DeleteOrphanOnDelete
 		runOperator(operator, o)
 		silent := newGadget(ctx, namespace, "silent", configMap("silent", "a"), servedBy(operator))
-		outspoken := newGadget(ctx, namespace, "outspoken", configMap("outspoken", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteDelete))
+		outspoken := newGadget(ctx, namespace, "outspoken", configMap("outspoken", "a"), servedBy(operator),
+			defaultDelete(metav1alpha1.DeleteDelete))
 		for _, g := range []*gadget.Gadget{silent, outspoken} {
 			expectReady(ctx, g)
 			remove(ctx, g)
@@ -192,9 +202,11 @@ var _ = Describe("Delete policies:", func() {
 		expectDeleted(ctx, namespace, "outspoken")
 	})
 
-	It("the delete policy that was recorded at the last apply is followed, although the spec changed while the component was suspended", func(ctx SpecContext) {
+	It("the delete policy that was recorded at the last apply is followed, although the spec changed while the component "+
+		"was suspended", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("first", "a"), configMap("second", "a", deletePolicy("orphan"))))
+		g := newGadget(ctx, namespace, "app", together(configMap("first", "a"),
+			configMap("second", "a", deletePolicy("orphan"))))
 		expectReady(ctx, g)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Suspended")
@@ -209,11 +221,13 @@ var _ = Describe("Delete policies:", func() {
 		expectOrphan(ctx, namespace, "second", intact)
 	})
 
-	It("after the loss of the inventory, the delete policy is read from the object or the component", func(ctx SpecContext) {
+	It("after the loss of the inventory, the delete policy is read from the object or "+
+		"the component", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app",
-			together(configMap("default", "a"), configMap("named", "a", operator+"/delete-policy: delete")), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
+			together(configMap("default", "a"), configMap("named", "a", operator+"/delete-policy: delete")), servedBy(operator),
+			defaultDelete(metav1alpha1.DeleteOrphan))
 		expectReady(ctx, g)
 		stop()
 		emptied := current(ctx, g)
@@ -226,13 +240,16 @@ var _ = Describe("Delete policies:", func() {
 		expectDeleted(ctx, namespace, "named")
 	})
 
-	It("an orphan whose owner label was removed keeps nothing of the operator but the name of the component that released it", func(ctx SpecContext) {
+	It("an orphan whose owner label was removed keeps nothing of the operator but the name of the component "+
+		"that released it", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), defaultDelete(metav1alpha1.DeleteOrphan))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator),
+			defaultDelete(metav1alpha1.DeleteOrphan))
 		expectReady(ctx, g)
 		stop()
-		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), fmt.Sprintf(`{"metadata":{"labels":{"%s/owner-id":null}}}`, operator))
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
+			fmt.Sprintf(`{"metadata":{"labels":{"%s/owner-id":null}}}`, operator))
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
@@ -245,7 +262,8 @@ var _ = Describe("Orphans that are rendered again:", func() {
 	adoptsNothing := func(g *gadget.Gadget) { g.Spec.Adopt = []metav1alpha1.AdoptRule{} }
 
 	forEachPolicy(func(policy string) {
-		It("an object that a component released comes back without an entry, to a later revision and to a component that is created again", func(ctx SpecContext) {
+		It("an object that a component released comes back without an entry, to a later revision and to a component that is "+
+			"created again", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			both := together(configMap("settings", "a", updatePolicy(policy), deletePolicy("orphan")), configMap("other", "a"))
 			g := newGadget(ctx, namespace, "app", both, adoptsNothing)
@@ -274,7 +292,8 @@ var _ = Describe("Orphans that are rendered again:", func() {
 		})
 	})
 
-	It("an object that a component released does not come to a component of another name, nor against the mark of another tool", func(ctx SpecContext) {
+	It("an object that a component released does not come to a component of another name, nor against the mark of "+
+		"another tool", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		text := configMap("settings", "a", deletePolicy("orphan"))
 		g := newGadget(ctx, namespace, "app", text, adoptsNothing)
@@ -288,7 +307,8 @@ var _ = Describe("Orphans that are rendered again:", func() {
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
 			`{"metadata":{"annotations":{"meta.helm.sh/release-name":"web","meta.helm.sh/release-namespace":"shop"}}}`)
 		again := newGadget(ctx, namespace, "app", text, adoptsNothing)
-		expectCondition(ctx, again, metav1alpha1.ConditionStalled, ContainSubstring("it belongs to the Helm release shop/web"))
+		expectCondition(ctx, again, metav1alpha1.ConditionStalled,
+			ContainSubstring("it belongs to the Helm release shop/web"))
 	})
 
 	It("a released object that another component adopts loses the mark of its release", func(ctx SpecContext) {
@@ -304,11 +324,14 @@ var _ = Describe("Orphans that are rendered again:", func() {
 			NotTo(HaveKey(operatorName + "/released-by"))
 	})
 
-	It("a kept Secret with a generated value that comes back keeps the value, after a changed look-up and in a new revision", func(ctx SpecContext) {
+	It("a kept Secret with a generated value that comes back keeps the value, after a changed look-up and in a "+
+		"new revision", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{generate: &chart{}})
-		const other = "{apiVersion: v1, kind: Secret, metadata: {name: other}, data: {password: {{ randAlphaNum 16 | b64enc }}}}\n---\n"
-		login := "{apiVersion: v1, kind: Secret, metadata: {name: login, annotations: {" + settingOf(operator, "delete-policy", "orphan") +
+		const other = "{apiVersion: v1, kind: Secret, metadata: {name: other}, data: {password: {{ randAlphaNum 16 | " +
+			"b64enc }}}}\n---\n"
+		login := "{apiVersion: v1, kind: Secret, metadata: {name: login, annotations: {" + settingOf(operator,
+			"delete-policy", "orphan") +
 			"}}, data: {password: {{ randAlphaNum 16 | b64enc }}}}\n"
 		gated := other + `{{ if lookup "v1" "ConfigMap" .Release.Namespace "switch" }}` + login + "{{ end }}"
 		Expect(k8s.Create(ctx, newConfigMap(namespace, "switch"))).To(Succeed())
@@ -336,7 +359,8 @@ var _ = Describe("Orphans that are rendered again:", func() {
 		Expect(content(ctx, "Secret", namespace, "other")).NotTo(Equal(pinned), "new inputs render new values")
 	})
 
-	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of other clients", func(ctx SpecContext) {
+	It("an orphan that is rendered again is adopted if its adoption policy permits this, and keeps the changes of "+
+		"other clients", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		both := together(configMap("settings", "a", deletePolicy("orphan")), configMap("kept", "a"))
 		g := newGadget(ctx, namespace, "app", both)
@@ -347,7 +371,8 @@ var _ = Describe("Orphans that are rendered again:", func() {
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"data":{"theirs":"b"}}`)
 
 		By("refusing the adoption with the adoption policy never")
-		changeManifests(ctx, g, together(configMap("settings", "a", setting("adoption-policy", "never")), configMap("kept", "a")))
+		changeManifests(ctx, g, together(configMap("settings", "a", setting("adoption-policy", "never")),
+			configMap("kept", "a")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 
 		changeManifests(ctx, g, both)
@@ -360,14 +385,17 @@ var _ = Describe("Orphans that are rendered again:", func() {
 		By("removing a field that the manifest drops after the adoption")
 		changeManifests(ctx, g, strings.Replace(both, `data: {value: "a"}`, `data: {other: "c"}`, 1))
 		expectReady(ctx, g)
-		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(Equal(map[string]any{"other": "c", "theirs": "b"}))
+		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).
+			To(Equal(map[string]any{"other": "c", "theirs": "b"}))
 	})
 })
 
 var _ = Describe("Orphaned definitions:", func() {
-	It("foreign instances do not block the orphaning of a definition, and the component's own instances are deleted", func(ctx SpecContext) {
+	It("foreign instances do not block the orphaning of a definition, and the component's own "+
+		"instances are deleted", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group, deletePolicy("orphan")), widget(group, "ours")))
+		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group, deletePolicy("orphan")),
+			widget(group, "ours")))
 		Eventually(ctx, func() error {
 			_, err := get(ctx, group+"/v1", "Widget", namespace, "ours")
 			return err
@@ -385,10 +413,12 @@ var _ = Describe("Orphaned definitions:", func() {
 })
 
 var _ = Describe("Orphaned namespaces:", func() {
-	It("an orphaned namespace stays with the foreign objects in it, and the other dependents in it are deleted", func(ctx SpecContext) {
+	It("an orphaned namespace stays with the foreign objects in it, and the other dependents in "+
+		"it are deleted", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
-		g := newGadget(ctx, home, "app", together(strings.Replace(namespaceManifest(inner), "{name", fmt.Sprintf("{annotations: {%s}, name", deletePolicy("orphan")), 1),
+		g := newGadget(ctx, home, "app", together(strings.Replace(namespaceManifest(inner), "{name",
+			fmt.Sprintf("{annotations: {%s}, name", deletePolicy("orphan")), 1),
 			within(inner, configMap("ours", "a"))))
 		expectReady(ctx, g)
 		create(ctx, within(inner, configMap("theirs", "a")))
@@ -403,10 +433,12 @@ var _ = Describe("Orphaned namespaces:", func() {
 	It("a namespace is not deleted while it contains an orphaned dependent", func(ctx SpecContext) {
 		home := newNamespace(ctx)
 		inner := home + "-inner"
-		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retrySoon)
+		g := newGadget(ctx, home, "app", together(namespaceManifest(inner),
+			within(inner, configMap("ours", "a", deletePolicy("orphan-on-delete")))), retrySoon)
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("Namespace "+inner), ContainSubstring("ConfigMap "+inner+"/ours")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("Namespace "+inner),
+			ContainSubstring("ConfigMap "+inner+"/ours")))
 		Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", inner, "ours"))
 		expectGone(ctx, g)

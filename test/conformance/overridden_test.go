@@ -35,7 +35,8 @@ var _ = Describe("Fields that admission overrides:", func() {
 
 	for _, policy := range inPlacePolicies {
 		Context("update policy "+policy+":", func() {
-			It("overridden fields are in a condition and in one Event, cost no write, and stay there after a restart, until a write is not changed", func(ctx SpecContext) {
+			It("overridden fields are in a condition and in one Event, cost no write, and stay there after a restart, until a "+
+				"write is not changed", func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				mutateConfigMaps(ctx, namespace)
 				settings := func(values string) string { return settingsMap(values, operator+"/update-policy: "+policy) }
@@ -69,17 +70,20 @@ var _ = Describe("Fields that admission overrides:", func() {
 				Expect(writes()).To(HaveLen(3))
 			})
 
-			It("defaults, other forms of a value, and values that the API server assigns are not overridden", func(ctx SpecContext) {
+			It("defaults, other forms of a value, and values that the API server assigns are "+
+				"not overridden", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				g := newGadget(ctx, namespace, "app", together(
 					deployment("web", updatePolicy(policy))+"\n  paused: false\n  minReadySeconds: 0",
 					"{apiVersion: v1, kind: Service, metadata: {name: web, annotations: {"+updatePolicy(policy)+"}}, "+
 						"spec: {type: NodePort, clusterIP: '', ports: [{port: 80, nodePort: 0, targetPort: http}]}}",
-					"{apiVersion: v1, kind: Secret, metadata: {name: login, creationTimestamp: null, annotations: {"+updatePolicy(policy)+"}}, "+
+					"{apiVersion: v1, kind: Secret, metadata: {name: login, creationTimestamp: null, annotations: {"+
+						updatePolicy(policy)+"}}, "+
 						"stringData: {user: a}, data: {key: \"AAEC\\nAwQF\"}}",
 					"{apiVersion: v1, kind: LimitRange, metadata: {name: limits, annotations: {"+updatePolicy(policy)+"}}, "+
 						"spec: {limits: [{type: Container, max: {cpu: 4000m, memory: 1024Mi}, default: {cpu: 1, memory: 0.5Gi}}]}}",
-					"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web, annotations: {"+updatePolicy(policy)+"}}, "+
+					"{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web, annotations: {"+
+						updatePolicy(policy)+"}}, "+
 						"spec: {podSelector: {}, ingress: [{ports: [{port: 80}]}]}}",
 				))
 				expectReady(ctx, g)
@@ -92,8 +96,10 @@ var _ = Describe("Fields that admission overrides:", func() {
 		namespace := newNamespace(ctx)
 		admitDeployments(ctx, namespace)
 		g := newGadget(ctx, namespace, "app", deployment("web"))
-		expectCondition(ctx, g, metav1alpha1.ConditionOverridden, Equal("True ChangedByAdmission: "+message("Deployment.apps "+namespace+
-			"/web (spec.replicas is 2 instead of 1, spec.template.spec.containers[name=\"main\"].image is mirror/nginx:1 instead of nginx:1)")))
+		expectCondition(ctx, g, metav1alpha1.ConditionOverridden,
+			Equal("True ChangedByAdmission: "+message("Deployment.apps "+namespace+
+				"/web (spec.replicas is 2 instead of 1, spec.template.spec.containers[name=\"main\"].image is mirror/nginx:1 "+
+				"instead of nginx:1)")))
 		expectReady(ctx, g)
 	})
 })

@@ -17,12 +17,15 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		job := strings.Replace(oneJob("tell", postDelete(operator)), "restartPolicy",
-			"serviceAccountName: teller\n      volumes: [{name: v, configMap: {name: script}}, {name: s, secret: {secretName: login}}]\n      restartPolicy", 1)
+			"serviceAccountName: teller\n      volumes: [{name: v, configMap: {name: script}}, {name: s, secret: {secretName: "+
+				"login}}]\n      restartPolicy", 1)
 		g := newGadget(ctx, namespace, "app", together(configMap("script", "a"), configMap("settings", "a"), job,
-			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: teller}", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}",
+			"apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: teller}",
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: login}",
 			"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: tells}\nrules: []",
 			"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: tells}\n"+
-				"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tells}\nsubjects: [{kind: ServiceAccount, name: teller, namespace: "+namespace+"}]"),
+				"roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: tells}\n"+
+				"subjects: [{kind: ServiceAccount, name: teller, namespace: "+namespace+"}]"),
 			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
@@ -39,7 +42,10 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 			at[step] = i
 		}
 		Expect(ran).To(BeNumerically(">", at["delete configmaps/settings"]), strings.Join(done, "\n"))
-		for _, needed := range []string{"configmaps/script", "secrets/login", "serviceaccounts/teller", "roles/tells", "rolebindings/tells"} {
+		for _, needed := range []string{
+			"configmaps/script", "secrets/login", "serviceaccounts/teller", "roles/tells",
+			"rolebindings/tells",
+		} {
 			Expect(at).To(HaveKey("delete "+needed), needed)
 			Expect(at["delete "+needed]).To(BeNumerically(">", ran), needed)
 		}
@@ -47,11 +53,13 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 	})
 
 	for _, phase := range []string{"pre-delete", "post-delete"} {
-		It("an object with a delete policy that keeps it is applied, applied again in the phase "+phase+", and kept", func(ctx SpecContext) {
+		It("an object with a delete policy that keeps it is applied, applied again in the phase "+phase+
+			", and kept", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
 			settings := []string{operator + "/phase: \"apply," + phase + "\"", operator + "/delete-policy: orphan"}
-			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("shared", "a", settings...), oneJob("task", settings...)), servedBy(operator))
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("shared", "a", settings...),
+				oneJob("task", settings...)), servedBy(operator))
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			before := mustGet(ctx, "batch/v1", "Job", namespace, "task").GetUID()
@@ -59,7 +67,10 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 			remove(ctx, g)
 			expectGone(ctx, g)
 			Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
-			for _, o := range []*unstructured.Unstructured{mustGet(ctx, "v1", "ConfigMap", namespace, "shared"), mustGet(ctx, "batch/v1", "Job", namespace, "task")} {
+			for _, o := range []*unstructured.Unstructured{
+				mustGet(ctx, "v1", "ConfigMap", namespace, "shared"),
+				mustGet(ctx, "batch/v1", "Job", namespace, "task"),
+			} {
 				Expect(o.GetLabels()).NotTo(HaveKey(operator+"/owner-id"), o.GetKind())
 			}
 			Expect(mustGet(ctx, "batch/v1", "Job", namespace, "task").GetUID()).NotTo(Equal(before), "want the Job to run again")
@@ -67,20 +78,25 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 		})
 	}
 
-	It("a chart with its own namespace, and with a post-delete hook whose account is a pre-install hook, is installed and deleted", func(ctx SpecContext) {
+	It("a chart with its own namespace, and with a post-delete hook whose account is a pre-install hook, is "+
+		"installed and deleted", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		hook := func(text, events string) *fstest.MapFile {
-			return &fstest.MapFile{Data: []byte(strings.Replace(text, "metadata: {", "metadata: {annotations: {helm.sh/hook: "+events+"}, ", 1))}
+			return &fstest.MapFile{Data: []byte(strings.Replace(text, "metadata: {", "metadata: {annotations: {helm.sh/hook: "+
+				events+"}, ", 1))}
 		}
-		job := strings.Replace(oneJob("tell", "helm.sh/hook: post-delete"), "restartPolicy", "serviceAccountName: teller\n      restartPolicy", 1)
+		job := strings.Replace(oneJob("tell", "helm.sh/hook: post-delete"), "restartPolicy",
+			"serviceAccountName: teller\n      restartPolicy", 1)
 		charts, err := helm.New(fstest.MapFS{
-			"Chart.yaml":               {Data: []byte("apiVersion: v2\nname: tells\nversion: 1.0.0\n")},
-			"templates/namespace.yaml": {Data: []byte("apiVersion: v1\nkind: Namespace\nmetadata: {name: {{ .Release.Namespace }}, labels: {part: a}}\n")},
-			"templates/settings.yaml":  {Data: []byte(configMap("settings", "a"))},
-			"templates/script.yaml":    hook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: script}\n", "pre-install"),
-			"templates/account.yaml":   hook("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: teller}\n", "pre-install"),
-			"templates/role.yaml":      hook("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: tells}\nrules: []\n", "pre-install"),
-			"templates/job.yaml":       {Data: []byte(job)},
+			"Chart.yaml": {Data: []byte("apiVersion: v2\nname: tells\nversion: 1.0.0\n")},
+			"templates/namespace.yaml": {Data: []byte("apiVersion: v1\nkind: Namespace\n" +
+				"metadata: {name: {{ .Release.Namespace }}, labels: {part: a}}\n")},
+			"templates/settings.yaml": {Data: []byte(configMap("settings", "a"))},
+			"templates/script.yaml":   hook("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: script}\n", "pre-install"),
+			"templates/account.yaml":  hook("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: teller}\n", "pre-install"),
+			"templates/role.yaml": hook("apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\n"+
+				"metadata: {name: tells}\nrules: []\n", "pre-install"),
+			"templates/job.yaml": {Data: []byte(job)},
 		}, helm.Options{AnnotationPrefix: operator})
 		Expect(err).NotTo(HaveOccurred())
 		runOperator(operator, operatorOptions{generate: charts})
@@ -91,9 +107,10 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		done := story(ctx, mark, operator, namespace)
-		Expect(slices.Index(done, "delete serviceaccounts/teller")).To(BeNumerically(">", slices.IndexFunc(done, func(step string) bool {
-			return strings.HasSuffix(step, " jobs/tell")
-		})), strings.Join(done, "\n"))
+		Expect(slices.Index(done, "delete serviceaccounts/teller")).
+			To(BeNumerically(">", slices.IndexFunc(done, func(step string) bool {
+				return strings.HasSuffix(step, " jobs/tell")
+			})), strings.Join(done, "\n"))
 		Expect(done).To(ContainElements("delete configmaps/settings", "delete configmaps/script", "delete roles/tells"))
 		left := mustGet(ctx, "v1", "Namespace", "", namespace)
 		Expect(left.GetDeletionTimestamp()).To(BeNil())

@@ -38,7 +38,8 @@ spec:
 
 // oneJobFor renders a Job whose pod runs only on a node with the given label.
 func oneJobFor(label, name string, settings ...string) string {
-	return strings.Replace(oneJob(name, settings...), "restartPolicy", "nodeSelector: {"+label+": \"yes\"}\n      restartPolicy", 1)
+	return strings.Replace(oneJob(name, settings...), "restartPolicy",
+		"nodeSelector: {"+label+": \"yes\"}\n      restartPolicy", 1)
 }
 
 // failJob waits for the pod of a Job, and makes the pod fail.
@@ -48,10 +49,14 @@ func failJob(ctx context.Context, namespace, name string) {
 	Eventually(ctx, func() []corev1.Pod {
 		pods := &corev1.PodList{}
 		Expect(k8s.List(ctx, pods, client.InNamespace(namespace), client.MatchingLabels{"job-name": name})).To(Succeed())
-		pending = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.DeletionTimestamp != nil || p.Status.Phase != corev1.PodPending })
+		pending = slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
+			return p.DeletionTimestamp != nil ||
+				p.Status.Phase != corev1.PodPending
+		})
 		return pending
 	}).Should(HaveLen(1))
-	Expect(k8s.Status().Patch(ctx, &pending[0], client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
+	Expect(k8s.Status().Patch(ctx, &pending[0],
+		client.RawPatch(types.MergePatchType, []byte(`{"status":{"phase":"Failed"}}`)))).To(Succeed())
 }
 
 // labelNode adds a label to a node, so that Jobs of oneJobFor run there.
@@ -87,10 +92,12 @@ func story(ctx context.Context, mark auditMark, operator, namespace string) []st
 }
 
 var _ = Describe("The Secret with the objects of deletion phases:", func() {
-	It("objects of deletion phases are stored in a Secret before the first apply, are not dependents, and cost no further request", func(ctx SpecContext) {
+	It("objects of deletion phases are stored in a Secret before the first apply, are not dependents, and cost no "+
+		"further request", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", 10, "a"), oneJob("clean", preDelete(operator)),
+			oneJob("tell", postDelete(operator))), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.Dependents.Summary).To(Equal("10/10"))
@@ -103,7 +110,8 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		told := story(ctx, 0, operator, namespace)
 		Expect(told[0]).To(Equal("patch secrets/" + found[0].Name))
 		Expect(told[1:]).To(And(HaveLen(10), HaveEach(HavePrefix("patch configmaps/"))))
-		requests := inNamespace(requestsSince(ctx, 0, operator), namespace).Where(func(e testcluster.Event) bool { return e.Resource != "secrets" })
+		requests := inNamespace(requestsSince(ctx, 0, operator), namespace).
+			Where(func(e testcluster.Event) bool { return e.Resource != "secrets" })
 		Expect(len(requests)).To(BeNumerically("<=", 14), "%v", verbs(requests))
 
 		mark := markAudit(ctx)
@@ -112,7 +120,8 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(BeEmpty())
 	})
 
-	It("the Secret with the objects of deletion phases changes only when these objects change, and is deleted when no such object is rendered", func(ctx SpecContext) {
+	It("the Secret with the objects of deletion phases changes only when these objects change, and is deleted when no "+
+		"such object is rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -132,26 +141,31 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
-	It("a Secret with outdated objects of deletion phases is deleted by a later pass if its first deletion fails", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted by a later pass if its first "+
+		"deletion fails", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		refused := &refusal{method: http.MethodDelete, code: http.StatusGatewayTimeout}
 		runOperator(operator, operatorOptions{transport: refused.wrap})
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
+			servedBy(operator))
 		expectReady(ctx, g)
 		former := records(ctx, namespace)[0].Name
 		refused.path = "/namespaces/" + namespace + "/secrets/" + former
 		refused.on.Store(true)
 		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("a former record")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False Retrying"), ContainSubstring("a former record")))
 		refused.on.Store(false)
 		expectReady(ctx, g)
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before the deletion", func(ctx SpecContext) {
+	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before "+
+		"the deletion", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
+			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		stop()
@@ -165,26 +179,29 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them", slow, func(ctx SpecContext) {
-		namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
-		source := rand.NewChaCha8([32]byte{})
-		large := func(name string) string {
-			_, _ = source.Read(noise)
-			return configMap(name, base64.StdEncoding.EncodeToString(noise), preDelete(operatorName))
-		}
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), large("one"), large("two")))
-		expectReady(ctx, g)
-		Expect(len(records(ctx, namespace))).To(BeNumerically(">", 1))
-		mark := markAudit(ctx)
-		remove(ctx, g)
-		expectGone(ctx, g)
-		Expect(story(ctx, mark, operatorName, namespace)).To(ContainElements("patch configmaps/one", "patch configmaps/two", "delete configmaps/one", "delete configmaps/two"))
-		Expect(records(ctx, namespace)).To(BeEmpty())
-	})
+	It("many large objects of deletion phases are stored in several Secrets, and are read from all of them",
+		slow, func(ctx SpecContext) {
+			namespace, noise := newNamespace(ctx), make([]byte, 500<<10)
+			source := rand.NewChaCha8([32]byte{})
+			large := func(name string) string {
+				_, _ = source.Read(noise)
+				return configMap(name, base64.StdEncoding.EncodeToString(noise), preDelete(operatorName))
+			}
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), large("one"), large("two")))
+			expectReady(ctx, g)
+			Expect(len(records(ctx, namespace))).To(BeNumerically(">", 1))
+			mark := markAudit(ctx)
+			remove(ctx, g)
+			expectGone(ctx, g)
+			Expect(story(ctx, mark, operatorName, namespace)).To(ContainElements("patch configmaps/one", "patch configmaps/two",
+				"delete configmaps/one", "delete configmaps/two"))
+			Expect(records(ctx, namespace)).To(BeEmpty())
+		})
 })
 
 var _ = Describe("Deletions with phases:", func() {
-	It("a deletion applies the phase pre-delete, deletes the dependents, applies the phase post-delete, renders nothing, and leaves no objects", func(ctx SpecContext) {
+	It("a deletion applies the phase pre-delete, deletes the dependents, applies the phase post-delete, renders nothing, "+
+		"and leaves no objects", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("settings", "a"), deployment("web"),
@@ -198,7 +215,10 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(records(ctx, namespace)).To(BeEmpty())
-		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool { return strings.Contains(s, " secrets/") })
+		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool {
+			return strings.Contains(s,
+				" secrets/")
+		})
 		Expect(told[:2]).To(Equal([]string{"patch configmaps/input", "patch jobs/clean"}))
 		Expect(told[2:4]).To(ConsistOf("delete deployments/web", "delete jobs/clean"))
 		Expect(told[4:6]).To(ConsistOf("delete configmaps/input", "delete configmaps/settings"))
@@ -206,12 +226,15 @@ var _ = Describe("Deletions with phases:", func() {
 	})
 
 	for _, phase := range []string{"pre-delete", "post-delete"} {
-		It("the phase "+phase+" takes over no object of somebody else, also if the component has no list, and deletes it only if the component lists it", func(ctx SpecContext) {
+		It("the phase "+phase+
+			" takes over no object of somebody else, also if the component has no list, and deletes it only if the "+
+			"component lists it", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", together(
 				configMap("settings", "a"), configMap("input", "ours", operatorName+"/phase: "+phase)))
 			expectReady(ctx, g)
-			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: input, namespace: "+namespace+"}\ndata: {precious: x}")[0]
+			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: input, namespace: "+namespace+
+				"}\ndata: {precious: x}")[0]
 			remove(ctx, g)
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 				HavePrefix("True DependentFailed: phase "+phase+": "), ContainSubstring("ConfigMap "+namespace+"/input"),
@@ -220,7 +243,8 @@ var _ = Describe("Deletions with phases:", func() {
 					"{kind: ConfigMap, namespace: "+namespace+", name: input} in spec.adopt lets the component take it over, and "+
 					"delete it with its contents in the end (values that only the cluster has are lost)"),
 				Not(ContainSubstring("rename it here"))))
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "input").GetResourceVersion()).To(Equal(theirs.GetResourceVersion()))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "input").GetResourceVersion()).
+				To(Equal(theirs.GetResourceVersion()))
 
 			change(ctx, g, adopting(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "input"}))
 			expectGone(ctx, g)
@@ -232,9 +256,10 @@ var _ = Describe("Deletions with phases:", func() {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
-			oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))), servedBy(operator), func(g *gadget.Gadget) {
-			g.Spec.Policies.Delete = metav1alpha1.DeleteOrphan
-		})
+			oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator))),
+			servedBy(operator), func(g *gadget.Gadget) {
+				g.Spec.Policies.Delete = metav1alpha1.DeleteOrphan
+			})
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		mark := markAudit(ctx)
@@ -245,15 +270,18 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("a Job of the phase pre-delete that fails stalls the deletion before any dependent is deleted, and the deletion continues when the Job succeeds", func(ctx SpecContext) {
+	It("a Job of the phase pre-delete that fails stalls the deletion before any dependent is deleted, and the deletion "+
+		"continues when the Job succeeds", func(ctx SpecContext) {
 		namespace, label := newNamespace(ctx), newGroup()
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJobFor(label, "clean", preDelete(operatorName))))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			oneJobFor(label, "clean", preDelete(operatorName))))
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		failJob(ctx, namespace, "clean")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"), ContainSubstring("delete the failed Jobs and Pods")))
+			HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"),
+			ContainSubstring("delete the failed Jobs and Pods")))
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"patch jobs/clean"}))
 
 		labelNode(ctx, label)
@@ -264,7 +292,8 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[1:3]).To(ConsistOf("patch jobs/clean", "delete jobs/clean"))
 	})
 
-	It("a Job of a deletion phase with the setting purge-failed is deleted when it fails, and runs again when a pass is requested", func(ctx SpecContext) {
+	It("a Job of a deletion phase with the setting purge-failed is deleted when it fails, and runs again when a pass "+
+		"is requested", func(ctx SpecContext) {
 		namespace, operator, label := newNamespace(ctx), newOperatorName(), newGroup()
 		stop := runOperator(operator, operatorOptions{})
 		clean := oneJobFor(label, "clean", preDelete(operator), settingOf(operator, "purge-failed", "true"))
@@ -274,7 +303,8 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, g)
 		failJob(ctx, namespace, "clean")
 		stalled := And(HavePrefix("True DependentFailed: phase pre-delete: failed: Job.batch "+namespace+"/clean"),
-			ContainSubstring("it was deleted, as its manifest says; it is created again when a pass is requested"), Not(ContainSubstring("delete the failed Jobs and Pods")))
+			ContainSubstring("it was deleted, as its manifest says; it is created again when a pass is requested"),
+			Not(ContainSubstring("delete the failed Jobs and Pods")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, stalled)
 		_, err := previewOf(operator).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
@@ -311,15 +341,18 @@ var _ = Describe("Deletions with phases:", func() {
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 	})
 
-	It("if the namespace of an object of a deletion phase is being deleted, the object is skipped, and the condition names the object", func(ctx SpecContext) {
+	It("if the namespace of an object of a deletion phase is being deleted, the object is skipped, and the condition "+
+		"names the object", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)), oneJob("tell", postDelete(operatorName))))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName)),
+			oneJob("tell", postDelete(operatorName))))
 		expectReady(ctx, g)
 		held := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 		hold(ctx, held)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
-			HavePrefix("True Deleting"), ContainSubstring("skipped, because the namespace is being deleted: Job.batch "+namespace+"/clean")))
+			HavePrefix("True Deleting"), ContainSubstring("skipped, because the namespace is being deleted: Job.batch "+
+				namespace+"/clean")))
 		letGo(ctx, held)
 		expectGone(ctx, g)
 		Expect(records(ctx, namespace)).To(BeEmpty())
@@ -328,29 +361,36 @@ var _ = Describe("Deletions with phases:", func() {
 	It("a deletion waits while the type of an object of the phase post-delete is not served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), strings.Replace(widget(group, "told"), "{name:", "{annotations: {"+postDelete(operatorName)+"}, name:", 1)),
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			strings.Replace(widget(group, "told"), "{name:", "{annotations: {"+postDelete(operatorName)+"}, name:", 1)),
 			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
 		expectReady(ctx, g)
 		remove(ctx, definition)
 		expectGone(ctx, definition)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("phase post-delete"), ContainSubstring("Widget."+group)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("phase post-delete"),
+			ContainSubstring("Widget."+group)))
 		Expect(records(ctx, namespace)).To(HaveLen(1))
 		create(ctx, widgetDefinition(group))
 		DeferCleanup(func(ctx SpecContext) {
 			remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", definition.GetName()))
 		})
 		expectGone(ctx, g)
-		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool { return strings.Contains(s, " secrets/") })
+		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool {
+			return strings.Contains(s,
+				" secrets/")
+		})
 		Expect(told).To(Equal([]string{"delete configmaps/settings", "patch widgets/told", "delete widgets/told"}))
 		Expect(lostPhases(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("if the Secret with the objects of deletion phases was deleted, a deletion continues without these objects, and an event reports the loss", func(ctx SpecContext) {
+	It("if the Secret with the objects of deletion phases was deleted, a deletion continues without these objects, and "+
+		"an event reports the loss", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
+			servedBy(operator))
 		expectReady(ctx, g)
 		stop()
 		found := records(ctx, namespace)
@@ -358,20 +398,24 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, &found[0])
 		forecast, err := previewOf(operator).Delete(ctx, current(ctx, g))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(forecast.LostPhases).To(And(HavePrefix("the deletion does not apply the objects of its phases"), ContainSubstring(found[0].Name)))
+		Expect(forecast.LostPhases).To(And(HavePrefix("the deletion does not apply the objects of its phases"),
+			ContainSubstring(found[0].Name)))
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
 		expectGone(ctx, g)
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/settings"}))
-		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(ConsistOf(ContainSubstring(found[0].Name)))
+		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).
+			Should(ConsistOf(ContainSubstring(found[0].Name)))
 	})
 
 	for _, running := range []bool{true, false} {
-		It(fmt.Sprintf("a lost Secret with the objects of deletion phases is written again before the deletion (operator running: %t)", running), func(ctx SpecContext) {
+		It(fmt.Sprintf("a lost Secret with the objects of deletion phases is written again before the deletion (operator "+
+			"running: %t)", running), func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			stop := runOperator(operator, operatorOptions{})
-			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
+				servedBy(operator))
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			before := records(ctx, namespace)
@@ -384,7 +428,8 @@ var _ = Describe("Deletions with phases:", func() {
 				runOperator(operator, operatorOptions{})
 			}
 			Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(ConsistOf(And(
-				HaveField("Name", before[0].Name), HaveField("UID", Not(Equal(before[0].UID))), HaveField("Data", Equal(before[0].Data)))))
+				HaveField("Name", before[0].Name), HaveField("UID", Not(Equal(before[0].UID))),
+				HaveField("Data", Equal(before[0].Data)))))
 			settle(ctx, operator)
 			forecast, err := previewOf(operator).Delete(ctx, current(ctx, g))
 			Expect(err).NotTo(HaveOccurred())
@@ -397,7 +442,8 @@ var _ = Describe("Deletions with phases:", func() {
 		})
 	}
 
-	It("if another client deletes the Secret with the objects of deletion phases, the operator's finalizer retains the Secret", func(ctx SpecContext) {
+	It("if another client deletes the Secret with the objects of deletion phases, the operator's finalizer "+
+		"retains the Secret", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
@@ -419,14 +465,22 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		stop()
 	}
 	manifests := func(operator string) string {
-		return together(configMap("settings", "a"), oneJob("clean", preDelete(operator)), oneJob("tell", postDelete(operator)))
+		return together(configMap("settings", "a"), oneJob("clean", preDelete(operator)),
+			oneJob("tell", postDelete(operator)))
 	}
 
 	for what, counts := range map[string]func(namespace string) func(*http.Request) bool{
-		"the write of the Secret":       func(namespace string) func(*http.Request) bool { return writesTo(namespace, "secrets") },
-		"the write of the first status": func(namespace string) func(*http.Request) bool { return writesTo(namespace, "gadgets") },
+		"the write of the Secret": func(namespace string) func(*http.Request) bool {
+			return writesTo(namespace,
+				"secrets")
+		},
+		"the write of the first status": func(namespace string) func(*http.Request) bool {
+			return writesTo(namespace,
+				"gadgets")
+		},
 	} {
-		It("if the operator crashes after "+what+", the deletion still finds all Secrets with objects of deletion phases", func(ctx SpecContext) {
+		It("if the operator crashes after "+what+
+			", the deletion still finds all Secrets with objects of deletion phases", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
 			cut(ctx, operator, &crash{counts: counts(namespace), after: 1, unanswered: true})
@@ -434,7 +488,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 			runOperator(operator, operatorOptions{})
 			expectGone(ctx, g)
 			Expect(records(ctx, namespace)).To(BeEmpty())
-			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")), "the objects of deletion phases must not be applied, because no dependent was applied")
+			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")),
+				"the objects of deletion phases must not be applied, because no dependent was applied")
 		})
 	}
 
@@ -452,7 +507,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		return g
 	}
 
-	It("if the status was lost, the Secret with the objects of deletion phases is deleted when no such object is rendered any more", func(ctx SpecContext) {
+	It("if the status was lost, the Secret with the objects of deletion phases is deleted when no such object is "+
+		"rendered any more", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		changeManifests(ctx, g, configMap("settings", "a"))
@@ -461,7 +517,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("if the status was lost, the outdated Secret with objects of deletion phases is deleted when these objects change", func(ctx SpecContext) {
+	It("if the status was lost, the outdated Secret with objects of deletion phases is deleted when these "+
+		"objects change", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
 		former := records(ctx, namespace)[0].Name
@@ -471,7 +528,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
 	})
 
-	It("after the loss of the status, the deletion of a component that has only objects of deletion phases leaves no Secret behind", func(ctx SpecContext) {
+	It("after the loss of the status, the deletion of a component that has only objects of deletion phases leaves no "+
+		"Secret behind", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, oneJob("clean", preDelete(operator)))
 		remove(ctx, g)
@@ -480,7 +538,8 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("after the loss of a status, an operator without the right to list Secrets continues if it has stored no records in Secrets", func(ctx SpecContext) {
+	It("after the loss of a status, an operator without the right to list Secrets continues if it has stored no "+
+		"records in Secrets", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		forbidden := &refusal{method: http.MethodGet, path: "/namespaces/" + namespace + "/secrets"}
@@ -495,10 +554,12 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("the inventory is rebuilt completely if the operator crashes before it stores the objects of deletion phases in a Secret", func(ctx SpecContext) {
+	It("the inventory is rebuilt completely if the operator crashes before it stores the objects of deletion "+
+		"phases in a Secret", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")),
+			servedBy(operator))
 		expectReady(ctx, g)
 		stop()
 		emptied := current(ctx, g)
@@ -511,9 +572,13 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 	})
 
-	for resource, writes := range map[string][]int64{"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2, 3, 4, 5}, "secrets": {1, 2}} {
+	for resource, writes := range map[string][]int64{
+		"jobs": {1, 2, 3}, "configmaps": {1}, "gadgets": {1, 2, 3, 4, 5},
+		"secrets": {1, 2},
+	} {
 		for _, after := range writes {
-			It(fmt.Sprintf("each Job of a deletion phase runs once if the operator crashes after %d writes to %s", after, resource), func(ctx SpecContext) {
+			It(fmt.Sprintf("each Job of a deletion phase runs once if the operator crashes after %d writes to %s", after,
+				resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				stop := runOperator(operator, operatorOptions{})
 				g := newGadget(ctx, namespace, "app", manifests(operator), servedBy(operator))
@@ -527,7 +592,10 @@ var _ = Describe("Crashes with deletion phases:", func() {
 				stop()
 				runOperator(operator, operatorOptions{})
 				expectGone(ctx, g)
-				created := slices.DeleteFunc(story(ctx, mark, operator, namespace), func(s string) bool { return !strings.HasPrefix(s, "patch jobs/") })
+				created := slices.DeleteFunc(story(ctx, mark, operator, namespace), func(s string) bool {
+					return !strings.HasPrefix(
+						s, "patch jobs/")
+				})
 				Expect(created).To(Equal([]string{"patch jobs/clean", "patch jobs/tell"}))
 				Expect(records(ctx, namespace)).To(BeEmpty())
 				Expect(countConfigMaps(ctx, namespace)).To(BeZero())

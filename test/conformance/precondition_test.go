@@ -86,7 +86,8 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 		if policy == "replace" {
 			method = http.MethodGet // A replace writes over the object that it has read.
 		}
-		It("an object that was recreated by another owner is not overwritten with the update policy "+policy, func(ctx SpecContext) {
+		It("an object that was recreated by another owner is not overwritten with the update policy "+
+			policy, func(ctx SpecContext) {
 			operator, namespace, arm := intrudeWith(ctx, method, "recreated")
 			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
 			expectReady(ctx, g)
@@ -96,7 +97,8 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 			found := &corev1.ConfigMap{}
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, found)).To(Succeed())
 			Expect(found.Data).To(Equal(map[string]string{"value": "theirs"}))
-			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependentFailed)).To(BeEmpty(), "the conflict must not be reported as a failed dependent")
+			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependentFailed)).To(BeEmpty(),
+				"the conflict must not be reported as a failed dependent")
 		})
 	}
 
@@ -112,7 +114,8 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 	})
 
 	for _, policy := range []string{"ssa-override", "replace"} {
-		It("an object that another tool marked in the meantime is not adopted with the update policy "+policy, func(ctx SpecContext) {
+		It("an object that another tool marked in the meantime is not adopted with the update policy "+
+			policy, func(ctx SpecContext) {
 			operator, namespace := newOperatorName(), newNamespace(ctx)
 			object := newConfigMap(namespace, "settings")
 			m := &intruder{method: http.MethodGet, path: "/" + namespace + "/configmaps/settings"}
@@ -122,10 +125,12 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 			// The first read shows who has the object, and the second one is part of the adoption.
 			m.arm(1, func() {
 				defer GinkgoRecover()
-				patchAs(ctx, "helm", newConfigMap(namespace, "settings"), `{"metadata":{"annotations":{"meta.helm.sh/release-name":"web"}},"data":{"value":"theirs"}}`)
+				patchAs(ctx, "helm", newConfigMap(namespace, "settings"),
+					`{"metadata":{"annotations":{"meta.helm.sh/release-name":"web"}},"data":{"value":"theirs"}}`)
 			})
 			g := newGadget(ctx, namespace, "app", manifest(operator, policy, "a"), servedBy(operator))
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring("it belongs to the Helm release web")))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+				ContainSubstring("it belongs to the Helm release web")))
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
 			Expect(object.Data).To(Equal(map[string]string{"value": "theirs"}))
 		})

@@ -15,12 +15,14 @@ import (
 var _ = Describe("Types in several versions:", func() {
 	// definition renders a definition with a new version, in which objects are stored, and an old version if old is set.
 	definition := func(group, stored string, old bool) string {
-		text := strings.Replace(widgetDefinition(group), "      storage: true", "      storage: "+fmt.Sprint(stored == "v1"), 1)
+		text := strings.Replace(widgetDefinition(group), "      storage: true",
+			"      storage: "+fmt.Sprint(stored == "v1"), 1)
 		if !old {
 			text = strings.Replace(text, "      served: true", "      served: false", 1)
 		}
 		version := text[strings.Index(text, "    - name: v1"):]
-		version = strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false", "storage: false", "storage: true", "served: false", "served: true").Replace(version)
+		version = strings.NewReplacer("name: v1", "name: v2", "storage: true", "storage: false", "storage: false",
+			"storage: true", "served: false", "served: true").Replace(version)
 		if stored == "v2" {
 			return text + "\n" + version
 		}
@@ -76,7 +78,8 @@ var _ = Describe("Components under load:", slow, func() {
 		namespace := newNamespace(ctx)
 		var gadgets []*gadget.Gadget
 		for i := range 40 {
-			gadgets = append(gadgets, newGadget(ctx, namespace, fmt.Sprintf("app-%d", i), configMaps(fmt.Sprintf("cm-%d", i), 3, "a")))
+			gadgets = append(gadgets, newGadget(ctx, namespace, fmt.Sprintf("app-%d", i),
+				configMaps(fmt.Sprintf("cm-%d", i), 3, "a")))
 		}
 		for _, g := range gadgets {
 			expectReady(ctx, g)

@@ -53,8 +53,10 @@ func foresee(ctx context.Context, g *gadget.Gadget, manifests string) (result.Fo
 // turns returns the writes of a forecast, grouped by turn, in the format of the function tale.
 func turns(f result.Forecast) [][]string {
 	verbs := map[result.Effect][]string{
-		result.EffectCreate: {"create"}, result.EffectUpdate: {"update"}, result.EffectAdopt: {"update"}, result.EffectRelease: {"update"},
-		result.EffectRecreate: {"delete", "create"}, result.EffectPrune: {"delete"}, result.EffectPurge: {"delete"}, result.EffectDelete: {"delete"},
+		result.EffectCreate: {"create"}, result.EffectUpdate: {"update"}, result.EffectAdopt: {"update"},
+		result.EffectRelease:  {"update"},
+		result.EffectRecreate: {"delete", "create"}, result.EffectPrune: {"delete"}, result.EffectPurge: {"delete"},
+		result.EffectDelete: {"delete"},
 	}
 	var told [][]string
 	last := 0
@@ -112,7 +114,9 @@ func doneTo(events testcluster.Events, namespace string, f result.Forecast) []st
 }
 
 var _ = Describe("Previews:", func() {
-	DescribeTable("the preview shows exactly the writes that the operator makes:", func(ctx SpecContext, before, after func(namespace string) string, want ...string) {
+	DescribeTable("the preview shows exactly the writes that the operator makes:", func(ctx SpecContext,
+		before, after func(namespace string) string, want ...string,
+	) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", before(namespace))
 		expectReady(ctx, g)
@@ -136,21 +140,34 @@ var _ = Describe("Previews:", func() {
 	},
 		Entry("without a change", always(configMap("a", "1")), always(configMap("a", "1"))),
 		Entry("for new dependents, wave by wave", always(configMap("old", "1")), always(together(configMap("old", "1"),
-			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)), configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
-		Entry("for a changed dependent, and for a dependent that is no longer rendered", always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
+			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)),
+			configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
+		Entry("for a changed dependent, and for a dependent that is no longer rendered",
+			always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
 			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
-		Entry("for changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))), "Update a"),
-		Entry("for a dependent with the update policy recreate", always(configMap("a", "1", updatePolicy("recreate"))), always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
-		Entry("for a dependent with the update policy replace", always(configMap("a", "1", updatePolicy("replace"))), always(configMap("a", "2", updatePolicy("replace"))), "Update a"),
-		Entry("for a dependent with the reconcile policy once", always(configMap("a", "1", setting("reconcile-policy", "once"))), always(configMap("a", "2", setting("reconcile-policy", "once")))),
-		Entry("for a dependent that is applied whenever the component changes", always(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change"))),
-			always(together(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change")), configMap("b", "1"))), "Update a", "Create b"),
-		Entry("for a dependent that is orphaned", always(together(configMap("a", "1"), configMap("b", "1", deletePolicy("orphan")))), always(configMap("a", "1")), "Release b"),
+		Entry("for changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))),
+			"Update a"),
+		Entry("for a dependent with the update policy recreate", always(configMap("a", "1", updatePolicy("recreate"))),
+			always(configMap("a", "2", updatePolicy("recreate"))), "Recreate a"),
+		Entry("for a dependent with the update policy replace", always(configMap("a", "1", updatePolicy("replace"))),
+			always(configMap("a", "2", updatePolicy("replace"))), "Update a"),
+		Entry("for a dependent with the reconcile policy once",
+			always(configMap("a", "1", setting("reconcile-policy", "once"))),
+			always(configMap("a", "2", setting("reconcile-policy", "once")))),
+		Entry("for a dependent that is applied whenever the component changes",
+			always(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change"))),
+			always(together(configMap("a", "1", setting("reconcile-policy", "on-object-or-component-change")),
+				configMap("b", "1"))), "Update a", "Create b"),
+		Entry("for a dependent that is orphaned",
+			always(together(configMap("a", "1"), configMap("b", "1", deletePolicy("orphan")))), always(configMap("a", "1")),
+			"Release b"),
 		Entry("for a dependent that is purged", always(configMap("a", "1")), always(together(
-			configMap("a", "1"), configMap("scratch", "1", setting("purge-order", "0")), job("migrate", "1", setting("purge-order", "1")), configMap("last", "1", order(2)))),
+			configMap("a", "1"), configMap("scratch", "1", setting("purge-order", "0")),
+			job("migrate", "1", setting("purge-order", "1")), configMap("last", "1", order(2)))),
 			"Create scratch", "Create migrate", "Purge scratch", "Purge migrate", "Create last"),
 		Entry("for a namespace and the objects in it", always(configMap("a", "1")), func(namespace string) string {
-			return together(configMap("a", "1"), namespaceManifest(namespace+"-more"), within(namespace+"-more", configMap("b", "1")))
+			return together(configMap("a", "1"), namespaceManifest(namespace+"-more"),
+				within(namespace+"-more", configMap("b", "1")))
 		}, "Create <namespace>-more", "Create b"),
 		Entry("for a type and its instances", always(configMap("a", "1")), func(namespace string) string {
 			group := namespace + ".example.com"
@@ -160,11 +177,13 @@ var _ = Describe("Previews:", func() {
 })
 
 var _ = Describe("Previews of failures:", func() {
-	It("the preview names the owners of conflicting objects, refused objects and types that are not served, and shows the writes that these problems block", func(ctx SpecContext) {
+	It("the preview names the owners of conflicting objects, refused objects and types that are not served, and shows "+
+		"the writes that these problems block", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		other := newGadget(ctx, namespace, "other", configMap("taken", "1"))
 		expectReady(ctx, other)
-		text := together(configMap("free", "1"), configMap("taken", "2"), "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 100000}]}",
+		text := together(configMap("free", "1"), configMap("taken", "2"),
+			"apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 100000}]}",
 			"apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}", configMap("later", "1", order(1)))
 		g := newGadget(ctx, namespace, "app", configMap("gone", "1"))
 		expectReady(ctx, g)
@@ -177,7 +196,8 @@ var _ = Describe("Previews of failures:", func() {
 		changeManifests(ctx, g, text)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(forecast.Waiting[0].Message))
 		Expect(forecast.Waiting).To(ContainElements(
-			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"), HaveField("Reason", "KindNotServed")))
+			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"),
+			HaveField("Reason", "KindNotServed")))
 		_, err = get(ctx, "v1", "ConfigMap", namespace, "gone")
 		Expect(err).NotTo(HaveOccurred(), "the pruned object was deleted, although its deletion is blocked")
 	})
@@ -185,7 +205,10 @@ var _ = Describe("Previews of failures:", func() {
 	It("the preview is refused with the operator's message if nothing would be applied", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("a", "1"))
 		expectReady(ctx, g)
-		for _, text := range []string{"", together(configMap("a", "1"), configMap("a", "2")), configMap("a", "1", setting("order", "much"))} {
+		for _, text := range []string{
+			"", together(configMap("a", "1"), configMap("a", "2")),
+			configMap("a", "1", setting("order", "much")),
+		} {
 			_, err := foresee(ctx, current(ctx, g), text)
 			var refused *preview.RefusedError
 			Expect(errors.As(err, &refused)).To(BeTrue(), "%v", err)
@@ -231,7 +254,8 @@ var _ = Describe("Previews of failures:", func() {
 var _ = Describe("Previews of deletions:", func() {
 	It("the preview of a deletion shows the deletions in order, with the phases", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("first", "1"), configMap("second", "1", order(1)), configMap("kept", "1", deletePolicy("orphan")),
+		g := newGadget(ctx, namespace, "app", together(configMap("first", "1"), configMap("second", "1", order(1)),
+			configMap("kept", "1", deletePolicy("orphan")),
 			oneJob("clean", preDelete(operatorName))))
 		expectReady(ctx, g)
 		settle(ctx, operatorName)
@@ -246,7 +270,9 @@ var _ = Describe("Previews of deletions:", func() {
 
 	It("the preview of a deletion names everything that blocks the deletion", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		g := newGadget(ctx, namespace, "app", together(configMap("a", "1"), widgetDefinition(group)), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/theirs"} })
+		g := newGadget(ctx, namespace, "app",
+			together(configMap("a", "1"),
+				widgetDefinition(group)), func(g *gadget.Gadget) { g.Finalizers = []string{"example.com/theirs"} })
 		expectReady(ctx, g)
 		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "{name:", "{namespace: "+namespace+", name:", 1))
 		forecast, err := previewOf(operatorName).Delete(ctx, current(ctx, g))

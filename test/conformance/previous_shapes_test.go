@@ -91,7 +91,10 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	}
 	unstructured.RemoveNestedField(bare.Object, "status")
 	unstructured.RemoveNestedField(bare.Object, "spec", "suspend")
-	for _, c := range slices.CompactFunc([]client.Client{k8s, to.Client}, func(a, b client.Client) bool { return a == b }) {
+	for _, c := range slices.CompactFunc([]client.Client{
+		k8s,
+		to.Client,
+	}, func(a, b client.Client) bool { return a == b }) {
 		Expect(c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
 	}
 	DeferCleanup(s.removeNamespace)
@@ -109,7 +112,8 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	for _, record := range live.records {
 		record.SetUID("")
 		if record.GetName() == "far" {
-			Expect(unstructured.SetNestedField(record.Object, map[string]any{"value": string(to.kubeconfig)}, "stringData")).To(Succeed())
+			Expect(unstructured.SetNestedField(record.Object, map[string]any{"value": string(to.kubeconfig)}, "stringData")).
+				To(Succeed())
 		}
 		Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(record), client.FieldOwner(s.operator))).To(Succeed())
 	}
@@ -151,7 +155,8 @@ func (s formerShape) removeNamespace(ctx context.Context) {
 				if !ok || len(held.GetFinalizers()) == 0 {
 					return nil
 				}
-				return client.IgnoreNotFound(k8s.Patch(ctx, held, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
+				return client.IgnoreNotFound(k8s.Patch(ctx, held,
+					client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))))
 			})).To(Succeed())
 		}
 		g.Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(namespace), namespace))).To(BeTrue())
@@ -176,7 +181,8 @@ func (s formerShape) restoreDependents(ctx context.Context, to target) (uids []s
 	for _, o := range s.dependents {
 		if o.GetKind() == "Job" {
 			Eventually(ctx, func() any {
-				completed, _, _ := unstructured.NestedInt64(mustGet(ctx, "batch/v1", "Job", s.namespace, o.GetName()).Object, "status", "succeeded")
+				completed, _, _ := unstructured.NestedInt64(mustGet(ctx, "batch/v1", "Job", s.namespace, o.GetName()).Object,
+					"status", "succeeded")
 				return completed
 			}).Should(Equal(int64(1)))
 		}
@@ -230,7 +236,9 @@ func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]cli
 
 var _ = Describe("Components of each shape that the previous version of the operator reconciled:", slow, func() {
 	// takeOverWith restores a shape, runs an operator and makes two passes. It returns the gadget.
-	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s formerShape, g *gadget.Gadget, mark auditMark) {
+	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s formerShape, g *gadget.Gadget,
+		mark auditMark,
+	) {
 		GinkgoHelper()
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
 		s = readFormerShape(name)
@@ -253,10 +261,14 @@ var _ = Describe("Components of each shape that the previous version of the oper
 	// written returns the writes to dependents in this cluster.
 	written := func(ctx context.Context, s formerShape, mark auditMark) []string {
 		GinkgoHelper()
-		return slices.DeleteFunc(story(ctx, mark, s.operator, s.namespace), func(step string) bool { return strings.Contains(step, " secrets/") })
+		return slices.DeleteFunc(story(ctx, mark, s.operator, s.namespace), func(step string) bool {
+			return strings.Contains(
+				step, " secrets/")
+		})
 	}
 
-	It("a component of the operator's previous version with hooks of a chart is taken over without a write to a dependent, and its hooks run at its next revision and its deletion", func(ctx SpecContext) {
+	It("a component of the operator's previous version with hooks of a chart is taken over without a write to a "+
+		"dependent, and its hooks run at its next revision and its deletion", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "hooks", here())
 		expectReady(ctx, g)
 		Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -282,7 +294,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 	// A version before status.askedExports recorded these components. The absent field is no change of the rendering.
 	for shape, looksUp := range map[string]bool{"lookups": true, "plain": false} {
-		It(fmt.Sprintf("a component that a version without status.askedExports recorded is taken over without a write to a dependent, with look-ups: %t", looksUp), func(ctx SpecContext) {
+		It(fmt.Sprintf("a component that a version without status.askedExports recorded is taken over without a write to a "+
+			"dependent, with look-ups: %t", looksUp), func(ctx SpecContext) {
 			s, g, mark := takeOver(ctx, shape, here())
 			expectReady(ctx, g)
 			Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -301,7 +314,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		})
 	}
 
-	It("a component of the version before the number of the record and the hashes of immutable fields is taken over without a write to a dependent, and gets both with its next change", func(ctx SpecContext) {
+	It("a component of the version before the number of the record and the hashes of immutable fields is taken over "+
+		"without a write to a dependent, and gets both with its next change", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "immutable", here())
 		expectReady(ctx, g)
 		Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -314,7 +328,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 		By("upgrading")
 		mark = markAudit(ctx)
-		changeManifests(ctx, g, strings.ReplaceAll(taken.Spec.Manifests, "replicas: 0", "replicas: 0\n  revisionHistoryLimit: 3"))
+		changeManifests(ctx, g, strings.ReplaceAll(taken.Spec.Manifests, "replicas: 0",
+			"replicas: 0\n  revisionHistoryLimit: 3"))
 		Eventually(ctx, func() int64 { return current(ctx, g).Status.Revision }).Should(Equal(int64(2)))
 		expectReady(ctx, g)
 		Expect(written(ctx, s, mark)).To(ConsistOf("patch statefulsets/db", "patch deployments/web"))
@@ -322,11 +337,14 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(taken.Status.InventoryWrites).To(BeNumerically(">", 0))
 		Expect(taken.Status.RecordDigest).NotTo(BeEmpty())
 		Expect(taken.Status.Inventory).To(ContainElements(
-			And(ContainSubstring("Deployment"), ContainSubstring(" im=")), And(ContainSubstring("StatefulSet"), ContainSubstring(" im="))))
+			And(ContainSubstring("Deployment"), ContainSubstring(" im=")),
+			And(ContainSubstring("StatefulSet"), ContainSubstring(" im="))))
 
 		By("refusing a changed immutable field before the first write")
-		changeManifests(ctx, g, strings.NewReplacer("app: web", "app: other", `value: "a"`, `value: "b"`).Replace(taken.Spec.Manifests))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("spec.selector")))
+		changeManifests(ctx, g, strings.NewReplacer("app: web", "app: other", `value: "a"`, `value: "b"`).
+			Replace(taken.Spec.Manifests))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
+			ContainSubstring("spec.selector")))
 		Expect(content(ctx, "ConfigMap", s.namespace, "settings")).To(HaveKeyWithValue("value", "a"))
 
 		By("deleting")
@@ -335,7 +353,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
-	It("a component of the version before externals, with exported and bound values, dependencies, conditions and an observed object, is taken over without a write", func(ctx SpecContext) {
+	It("a component of the version before externals, with exported and bound values, dependencies, conditions and an "+
+		"observed object, is taken over without a write", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "flow", here())
 		expectReady(ctx, g)
 		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
@@ -347,7 +366,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 		By("changing the exported value")
 		changeManifests(ctx, g, strings.Replace(current(ctx, g).Spec.Manifests, `value: "a"`, `value: "b"`, 1))
-		Eventually(ctx, func() any { return content(ctx, "ConfigMap", s.namespace, "bound")["both"] }).Should(Equal("b-given"))
+		Eventually(ctx, func() any { return content(ctx, "ConfigMap", s.namespace, "bound")["both"] }).
+			Should(Equal("b-given"))
 		Eventually(ctx, func() bool { return configMapExists(ctx, s.namespace, "extra") }).Should(BeFalse())
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, s.namespace, "excluded")).To(BeTrue())
@@ -360,7 +380,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
-	It("a component of the version before externals, with a group, a binding of a Secret, a prune policy, an ignored field and two orders, is taken over without a write", func(ctx SpecContext) {
+	It("a component of the version before externals, with a group, a binding of a Secret, a prune policy, an ignored "+
+		"field and two orders, is taken over without a write", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "graph", here())
 		expectReady(ctx, g)
 		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
@@ -369,7 +390,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(taken.Status.Rendition).To(BeZero(), "the rendering counts as the recorded one")
 		Expect(taken.Status.Observed).To(HaveLen(1))
 		Expect(strings.Join(taken.Status.Inventory, "\n")).To(And(
-			ContainSubstring("og=members"), ContainSubstring("pp=at-once"), ContainSubstring("!oc@v0.1=2"), ContainSubstring("!on@v0.1=@members")))
+			ContainSubstring("og=members"), ContainSubstring("pp=at-once"), ContainSubstring("!oc@v0.1=2"),
+			ContainSubstring("!on@v0.1=@members")))
 
 		By("changing the value of the observed Secret")
 		patch(ctx, mustGet(ctx, "v1", "Secret", s.namespace, "given"), `{"stringData":{"password":"other"}}`)
@@ -382,7 +404,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(story(ctx, mark, s.operator, s.namespace)).To(Equal([]string{"patch secrets/credentials"}))
 
 		By("changing the manifests, without an object, while another object is not ready")
-		before, temporary, found := strings.Cut(taken.Spec.Manifests, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: temporary")
+		before, temporary, found := strings.Cut(taken.Spec.Manifests,
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: temporary")
 		Expect(found).To(BeTrue())
 		_, after, found := strings.Cut(temporary, "---\n")
 		Expect(found).To(BeTrue())
@@ -394,7 +417,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		changeManifests(ctx, g, changed)
 		expectReady(ctx, g)
 		Expect(content(ctx, "ConfigMap", s.namespace, "last")).To(HaveKeyWithValue("value", "b"))
-		Expect(content(ctx, "ConfigMap", s.namespace, "shared")).To(And(HaveKeyWithValue("value", "b"), HaveKeyWithValue("theirs", "changed")))
+		Expect(content(ctx, "ConfigMap", s.namespace, "shared")).To(And(HaveKeyWithValue("value", "b"),
+			HaveKeyWithValue("theirs", "changed")))
 		settle(ctx, s.operator)
 		Expect(written(ctx, s, mark)).NotTo(ContainElement(ContainSubstring("jobs/twice")), "its orders are complete")
 
@@ -404,16 +428,18 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		expectGone(ctx, g)
 		deleted := story(ctx, mark, s.operator, s.namespace)
 		Expect(deleted).To(ContainElements("delete jobs/twice", "delete secrets/credentials", "delete configmaps/member"))
-		Expect(indexOf(deleted, "delete configmaps/after")).To(BeNumerically("<", indexOf(deleted, "delete configmaps/member")))
+		Expect(indexOf(deleted, "delete configmaps/after")).
+			To(BeNumerically("<", indexOf(deleted, "delete configmaps/member")))
 		Expect(mustGet(ctx, "v1", "Secret", s.namespace, "given").GetDeletionTimestamp()).To(BeNil(), "it belongs to others")
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
 	// These versions knew no applied generation, no other field owner and finalizer, and no event sources.
 	newNames := func() operatorOptions {
-		polled := eventsource.Polling[*gadget.Gadget]("polled", time.Second, func(context.Context) (map[client.ObjectKey]string, error) {
-			return map[client.ObjectKey]string{}, nil
-		})
+		polled := eventsource.Polling[*gadget.Gadget]("polled",
+			time.Second, func(context.Context) (map[client.ObjectKey]string, error) {
+				return map[client.ObjectKey]string{}, nil
+			})
 		return operatorOptions{
 			component: component.Options{
 				Names: component.Names{FieldOwner: "takeover-writer", Finalizer: "example.com/takeover"},
@@ -421,7 +447,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		}
 	}
 	for _, shape := range []string{"plain", "lookups", "hooks"} {
-		It(fmt.Sprintf("a component of a version without the applied generation is taken over under another field owner and finalizer without a write to a dependent, with the record %s", shape), func(ctx SpecContext) {
+		It(fmt.Sprintf("a component of a version without the applied generation is taken over under another field owner and "+
+			"finalizer without a write to a dependent, with the record %s", shape), func(ctx SpecContext) {
 			s, g, mark := takeOverWith(ctx, shape, here(), newNames())
 			expectReady(ctx, g)
 			Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -449,7 +476,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		})
 	}
 
-	It("a deletion that the operator's previous version began continues under another finalizer without a write to a dependent", func(ctx SpecContext) {
+	It("a deletion that the operator's previous version began continues under another finalizer without a write "+
+		"to a dependent", func(ctx SpecContext) {
 		s, g, mark := takeOverWith(ctx, "deleting", here(), newNames())
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
 		Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -459,7 +487,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
-	It("a suspended component of the operator's previous version is not written, and is resumed without a write to a dependent", func(ctx SpecContext) {
+	It("a suspended component of the operator's previous version is not written, and is resumed without a write "+
+		"to a dependent", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "suspended", here())
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateSuspended))
 		Expect(story(ctx, mark, s.operator, s.namespace)).To(BeEmpty())
@@ -469,7 +498,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 
-	It("a deletion that the operator's previous version began continues without a write to a dependent, and does not repeat its phase pre-delete", func(ctx SpecContext) {
+	It("a deletion that the operator's previous version began continues without a write to a dependent, and does not "+
+		"repeat its phase pre-delete", func(ctx SpecContext) {
 		s, g, mark := takeOver(ctx, "deleting", here())
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
 		Expect(written(ctx, s, mark)).To(BeEmpty())
@@ -479,7 +509,8 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
-	It("a component of the operator's previous version with a target in another cluster is taken over without a write to a dependent", func(ctx SpecContext) {
+	It("a component of the operator's previous version with a target in another cluster is taken over without a write "+
+		"to a dependent", func(ctx SpecContext) {
 		remote := testcluster.StartFor(GinkgoTB(), testcluster.Options{Audit: true, NoControllers: true})
 		there, err := client.New(remote.Config(), client.Options{Scheme: k8s.Scheme()})
 		Expect(err).NotTo(HaveOccurred())

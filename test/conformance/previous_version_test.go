@@ -189,7 +189,8 @@ type versionedChart struct{ *chart }
 func (versionedChart) Version() string { return "1.0.0" }
 
 var _ = Describe("Components that the previous version of the operator reconciled:", func() {
-	It("a component of the operator's previous version is taken over without a write to a dependent or a record, and is deleted with its recorded deletion phases", func(ctx SpecContext) {
+	It("a component of the operator's previous version is taken over without a write to a dependent or a record, and is "+
+		"deleted with its recorded deletion phases", func(ctx SpecContext) {
 		const operator = "takeover.test.fairlead.io"
 		options := component.Options{Limits: component.Limits{StatusInventory: 1800}}
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
@@ -205,7 +206,8 @@ var _ = Describe("Components that the previous version of the operator reconcile
 		settle(ctx, operator)
 		expectReady(ctx, g)
 		Expect(story(ctx, mark, operator, g.Namespace)).To(BeEmpty())
-		Expect(generate.renderings.Load()).To(BeZero(), "the component was rendered again, although it has a pinned rendering")
+		Expect(generate.renderings.Load()).To(BeZero(),
+			"the component was rendered again, although it has a pinned rendering")
 		status := current(ctx, g).Status
 		Expect(status.Revision).To(Equal(int64(1)))
 		Expect(status.Rendition).To(BeZero())

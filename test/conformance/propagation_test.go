@@ -11,7 +11,8 @@ var _ = Describe("A deletion with the propagation policy Orphan:", func() {
 	It("the delete policies decide, and a warning says so", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("deleted", "a"), configMap("kept", "a", operator+"/delete-policy: orphan")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("deleted", "a"),
+			configMap("kept", "a", operator+"/delete-policy: orphan")), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(k8s.Delete(ctx, g, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())

@@ -236,7 +236,8 @@ var _ = Describe("Public charts:", func() {
 		expectOrder(deletes, "delete deployments/"+ingress, "delete deployments/"+dns, "delete services/"+ingress)
 	})
 
-	It("without the patch that binds the address, external-dns is applied before the address is known", func(ctx SpecContext) {
+	It("without the patch that binds the address, external-dns is applied before the "+
+		"address is known", func(ctx SpecContext) {
 		patches.target = nil
 		g := install(ctx)
 		expectReady(ctx, g)
@@ -263,7 +264,8 @@ var _ = Describe("Public charts:", func() {
 		Expect(updates(ctx, 0)).To(BeEmpty())
 	})
 
-	It("a chart with a version that Kubernetes removed waits, and the message says how to continue", func(ctx SpecContext) {
+	It("a chart with a version that Kubernetes removed waits, and the message says "+
+		"how to continue", func(ctx SpecContext) {
 		patches.class = nil
 		g := install(ctx)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,

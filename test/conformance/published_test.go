@@ -34,9 +34,11 @@ var _ = Describe("Published exports of a component:", func() {
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 	exports := func(expressions string) string { return settingOf(operator, "export", expressions) }
 
-	It("are in the status as long as the component publishes them, also after their values have vanished", func(ctx SpecContext) {
+	It("are in the status as long as the component publishes them, also after their values "+
+		"have vanished", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
-		service := balancedService(namespace, exports("dbHost="+address+", dbPort=self.spec.ports[0].port, db={'tls': false, 'n': null}"))
+		service := balancedService(namespace,
+			exports("dbHost="+address+", dbPort=self.spec.ports[0].port, db={'tls': false, 'n': null}"))
 		g := newGadget(ctx, namespace, "app", service, servedBy(operator), publishing("dbHost", "dbPort", "db"))
 		expectReady(ctx, g)
 		Expect(published(ctx, g)).To(Equal(`{"db":{"n":null,"tls":false},"dbPort":80}`))
@@ -51,7 +53,8 @@ var _ = Describe("Published exports of a component:", func() {
 		const second = `{"db":{"n":null,"tls":false},"dbHost":"10.0.0.2","dbPort":80}`
 		Eventually(ctx, func() string { return published(ctx, g) }).Should(Equal(second))
 		settle(ctx, operator)
-		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace)).To(HaveLen(1), "a new value costs one write of the status")
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace)).To(HaveLen(1),
+			"a new value costs one write of the status")
 
 		assignAddress(ctx, namespace, "")
 		settle(ctx, operator)
@@ -79,16 +82,19 @@ var _ = Describe("Published exports of a component:", func() {
 		stop = runOperator(operator, operatorOptions{})
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
-		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()).To(BeEmpty(), "equal values are not written")
+		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()).To(BeEmpty(),
+			"equal values are not written")
 		change(ctx, g, publishing("db"))
 		Eventually(ctx, func() string { return published(ctx, g) }).Should(Equal(`{"db":{"n":null,"tls":false}}`))
 		stop()
 	})
 
-	It("are refused before the first write if they are values of Secrets, or if nothing exports them", func(ctx SpecContext) {
+	It("are refused before the first write if they are values of Secrets, or if nothing "+
+		"exports them", func(ctx SpecContext) {
 		const password = "correct-horse-battery"
 		runOperator(operator, operatorOptions{})
-		secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: credentials, annotations: {" + exports("password=self.stringData.password") +
+		secret := "apiVersion: v1\nkind: Secret\nmetadata: {name: credentials, annotations: {" +
+			exports("password=self.stringData.password") +
 			"}}\nstringData: {password: " + password + "}"
 		g := newGadget(ctx, namespace, "app", secret, servedBy(operator), publishing("password", "nobody"))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False InvalidSpec"),
@@ -106,7 +112,8 @@ var _ = Describe("Published exports of a component:", func() {
 		Expect(fmt.Sprint(current(ctx, g).Status, events.Items)).NotTo(ContainSubstring(password))
 	})
 
-	It("reach other components: a new value costs a read, a rendering and a write, and a restart costs a read", func(ctx SpecContext) {
+	It("reach other components: a new value costs a read, a rendering and a write, and a restart "+
+		"costs a read", func(ctx SpecContext) {
 		options := operatorOptions{generate: generator.GeneratorFunc(
 			func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 				if len(req.References) == 0 {
@@ -115,17 +122,22 @@ var _ = Describe("Published exports of a component:", func() {
 				return copyReferences(ctx, req)
 			})}
 		stop := runOperator(operator, options)
-		db := newGadget(ctx, namespace, "db", balancedService(namespace, exports("host="+address+", port=self.spec.ports[0].port")),
+		db := newGadget(ctx, namespace, "db",
+			balancedService(namespace, exports("host="+address+", port=self.spec.ports[0].port")),
 			servedBy(operator), publishing("host", "port"))
 		web := newGadget(ctx, namespace, "web", "", servedBy(operator), func(g *gadget.Gadget) {
 			g.Spec.References = []metav1alpha1.Reference{
 				{Kind: metav1alpha1.ComponentReference, Type: "Gadget.gadgets.example.com", Name: "db", Export: "host"},
-				{Kind: metav1alpha1.ComponentReference, Type: "Gadget.gadgets.example.com", Name: "db", Export: "port", Optional: true},
+				{
+					Kind: metav1alpha1.ComponentReference, Type: "Gadget.gadgets.example.com", Name: "db", Export: "port",
+					Optional: true,
+				},
 			}
 		})
 		Eventually(ctx, func() string { return published(ctx, db) }).Should(Equal(`{"port":80}`))
-		expectCondition(ctx, web, metav1alpha1.ConditionReady, Equal("False ExportMissing: it waits for export host of Gadget "+
-			namespace+"/db: the component has published no value yet; it has published port"))
+		expectCondition(ctx, web, metav1alpha1.ConditionReady,
+			Equal("False ExportMissing: it waits for export host of Gadget "+
+				namespace+"/db: the component has published no value yet; it has published port"))
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		settle(ctx, operator)
@@ -156,8 +168,9 @@ var _ = Describe("Published exports of a component:", func() {
 
 		mark = markAudit(ctx)
 		Expect(k8s.Delete(ctx, db)).To(Succeed())
-		expectCondition(ctx, web, metav1alpha1.ConditionReady, And(HavePrefix("False ExportMissing: it waits for export host of Gadget "+
-			namespace+"/db: the component does not exist"), HaveSuffix("; the applied objects stay as they are")))
+		expectCondition(ctx, web, metav1alpha1.ConditionReady,
+			And(HavePrefix("False ExportMissing: it waits for export host of Gadget "+
+				namespace+"/db: the component does not exist"), HaveSuffix("; the applied objects stay as they are")))
 		settle(ctx, operator)
 		Expect(copied()).To(HaveKeyWithValue("Component-db-host", `"10.0.0.2"`))
 		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()).To(BeEmpty())
@@ -166,15 +179,18 @@ var _ = Describe("Published exports of a component:", func() {
 
 	It("keep their former values if the values are together too large", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", configMap("a", "x", exports("a=self.data.value")), servedBy(operator), publishing("a"))
+		g := newGadget(ctx, namespace, "app", configMap("a", "x", exports("a=self.data.value")), servedBy(operator),
+			publishing("a"))
 		Eventually(ctx, func() string { return published(ctx, g) }).Should(Equal(`{"a":"x"}`))
 		text, names := "", []string{}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
 			names = append(names, name)
-			text = together(text, configMap(name, "x", exports(name+"=['x','x','x','x'].map(v, '"+fmt.Sprintf("%0900d", 0)+"')")))
+			text = together(text, configMap(name, "x",
+				exports(name+"=['x','x','x','x'].map(v, '"+fmt.Sprintf("%0900d", 0)+"')")))
 		}
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests, g.Spec.Exports = text, names })
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False InvalidSpec"), ContainSubstring("more than 16384")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False InvalidSpec"), ContainSubstring("more than 16384")))
 		Expect(published(ctx, g)).To(Equal(`{"a":"x"}`))
 		change(ctx, g, publishing("b"))
 		expectReady(ctx, g)

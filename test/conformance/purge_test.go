@@ -34,7 +34,9 @@ spec:
 
 var _ = Describe("Dependents with a purge order:", func() {
 	// start runs an operator and creates a gadget for it.
-	start := func(ctx context.Context, manifests func(operator string) string) (operator string, g *gadget.Gadget, stop func()) {
+	start := func(ctx context.Context, manifests func(operator string) string) (operator string, g *gadget.Gadget,
+		stop func(),
+	) {
 		GinkgoHelper()
 		operator = newOperatorName()
 		stop = runOperator(operator, operatorOptions{})
@@ -48,17 +50,20 @@ var _ = Describe("Dependents with a purge order:", func() {
 	history := func(ctx context.Context, mark auditMark, operator, namespace string) []string {
 		GinkgoHelper()
 		var texts []string
-		for _, e := range succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps", "jobs")) {
+		for _, e := range succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps",
+			"jobs")) {
 			texts = append(texts, e.Verb+" "+e.Name)
 		}
 		return texts
 	}
 	purged := And(HaveField("Completed", BeTrue()), HaveField("UID", BeEmpty()))
 
-	It("an object with a purge order is deleted when the waves up to its purge order are ready, before the next wave starts", func(ctx SpecContext) {
+	It("an object with a purge order is deleted when the waves up to its purge order are ready, before the "+
+		"next wave starts", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string {
 			wave := func(n int) string { return settingOf(operator, "order", fmt.Sprint(n)) }
-			return together(configMap("first", "a", purgeOrder(operator, 0)), configMap("second", "a", wave(1), purgeOrder(operator, 3)),
+			return together(configMap("first", "a", purgeOrder(operator, 0)),
+				configMap("second", "a", wave(1), purgeOrder(operator, 3)),
 				configMap("third", "a", wave(2)), configMap("last", "a", wave(4), purgeOrder(operator, 9)))
 		})
 		expectReady(ctx, g)
@@ -75,7 +80,8 @@ var _ = Describe("Dependents with a purge order:", func() {
 		_, g, _ := start(ctx, func(operator string) string {
 			return together(configMap("scratch", "a", purgeOrder(operator, 0)), heldDeployment("web"))
 		})
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/web")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/web")))
 		Expect(exists(ctx, g.Namespace, "scratch")).To(BeTrue())
 		changeManifests(ctx, g, removeLine(current(ctx, g).Spec.Manifests, "nodeSelector"))
 		expectReady(ctx, g)
@@ -84,10 +90,12 @@ var _ = Describe("Dependents with a purge order:", func() {
 
 	It("the next wave waits until a purged object is gone", func(ctx SpecContext) {
 		_, g, _ := start(ctx, func(operator string) string {
-			held := strings.Replace(configMap("held", "a", purgeOrder(operator, 0)), "  name:", "  finalizers: [example.com/hold]\n  name:", 1)
+			held := strings.Replace(configMap("held", "a", purgeOrder(operator, 0)), "  name:",
+				"  finalizers: [example.com/hold]\n  name:", 1)
 			return together(held, configMap("later", "a", settingOf(operator, "order", "1")))
 		})
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("held"), ContainSubstring("finalizers")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("held"),
+			ContainSubstring("finalizers")))
 		Expect(exists(ctx, g.Namespace, "later")).To(BeFalse())
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "held"), `{"metadata":{"finalizers":null}}`)
 		expectReady(ctx, g)
@@ -112,18 +120,23 @@ var _ = Describe("Dependents with a purge order:", func() {
 		expectReady(ctx, g)
 		changeManifests(ctx, g, manifests(operator, "1", settingOf(operator, "delete-order", "2")))
 		expectReady(ctx, g)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps", "jobs"))).To(BeEmpty())
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps", "jobs"))).
+			To(BeEmpty())
 
 		changeManifests(ctx, g, manifests(operator, "2"))
 		expectReady(ctx, g)
 		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal([]string{"patch app", "patch migrate", "delete migrate"}))
 		Expect(entryOf(ctx, g, "migrate")).To(purged)
-		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", g.Namespace, "migrate"); return err }).Should(HaveOccurred())
+		Eventually(ctx, func() error { _, err := get(ctx, "batch/v1", "Job", g.Namespace, "migrate"); return err }).
+			Should(HaveOccurred())
 	})
 
-	DescribeTable("a purged object is created again by its reconcile policy:", func(ctx SpecContext, policy string, changeOfComponent, changeOfManifest []string) {
+	DescribeTable("a purged object is created again by its reconcile policy:", func(ctx SpecContext, policy string,
+		changeOfComponent, changeOfManifest []string,
+	) {
 		manifests := func(operator, value string) string {
-			return together(configMap("scratch", value, purgeOrder(operator, 0), settingOf(operator, "reconcile-policy", policy)), configMap("stays", "a"))
+			return together(configMap("scratch", value, purgeOrder(operator, 0),
+				settingOf(operator, "reconcile-policy", policy)), configMap("stays", "a"))
 		}
 		operator, g, _ := start(ctx, func(operator string) string { return manifests(operator, "a") })
 		expectReady(ctx, g)
@@ -137,8 +150,10 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(history(ctx, mark, operator, g.Namespace)).To(Equal(changeOfManifest))
 		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
 	},
-		Entry("on-object-change, when its manifest changed", "on-object-change", nil, []string{"patch scratch", "delete scratch"}),
-		Entry("on-object-or-component-change, when the component changed", "on-object-or-component-change", []string{"patch scratch", "delete scratch"}, []string{"patch scratch", "delete scratch"}),
+		Entry("on-object-change, when its manifest changed", "on-object-change", nil,
+			[]string{"patch scratch", "delete scratch"}),
+		Entry("on-object-or-component-change, when the component changed", "on-object-or-component-change",
+			[]string{"patch scratch", "delete scratch"}, []string{"patch scratch", "delete scratch"}),
 		Entry("once, never", "once", nil, nil),
 	)
 
@@ -155,7 +170,8 @@ var _ = Describe("Dependents with a purge order:", func() {
 			stop := runOperator(operator, operatorOptions{transport: c.wrap})
 			Eventually(ctx, c.crashed.Load).Should(BeTrue())
 			stop()
-			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(), "the completion must be recorded before the deletion of the object")
+			Expect(entryOf(ctx, g, "scratch").Completed).To(BeTrue(),
+				"the completion must be recorded before the deletion of the object")
 			runOperator(operator, operatorOptions{})
 			expectReady(ctx, g)
 			Expect(history(ctx, 0, operator, namespace)).To(ConsistOf("patch scratch", "patch stays", "delete scratch"))
@@ -191,7 +207,10 @@ var _ = Describe("Dependents with a purge order:", func() {
 	})
 
 	It("the deletion of a component sends no request for a purged object", func(ctx SpecContext) {
-		operator, g, _ := start(ctx, func(operator string) string { return configMap("scratch", "a", purgeOrder(operator, 0)) })
+		operator, g, _ := start(ctx, func(operator string) string {
+			return configMap("scratch", "a",
+				purgeOrder(operator, 0))
+		})
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
@@ -208,9 +227,11 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(entryOf(ctx, g, "scratch").Completed).To(BeFalse())
 	})
 
-	It("a Job with a purge order that ttlSecondsAfterFinished deletes runs once and is treated as purged", func(ctx SpecContext) {
+	It("a Job with a purge order that ttlSecondsAfterFinished deletes runs once and is "+
+		"treated as purged", func(ctx SpecContext) {
 		operator, g, _ := start(ctx, func(operator string) string {
-			return together(strings.Replace(job("migrate", "1", purgeOrder(operator, 1)), "spec:\n", "spec:\n  ttlSecondsAfterFinished: 0\n", 1),
+			return together(strings.Replace(job("migrate", "1", purgeOrder(operator, 1)), "spec:\n",
+				"spec:\n  ttlSecondsAfterFinished: 0\n", 1),
 				configMap("app", "a", settingOf(operator, "order", "1")))
 		})
 		expectReady(ctx, g)

@@ -79,13 +79,16 @@ metadata: {name: two}
 data: {password: {{ $password | b64enc }}, fixed: YQ==}
 `
 
-	It("a condition reports each generated value by its object and field, and never contains the value", func(ctx SpecContext) {
+	It("a condition reports each generated value by its object and field, and never "+
+		"contains the value", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, And(
-			HavePrefix("True ValuesKept"), ContainSubstring("Secret one: data.password"), ContainSubstring("Secret two: data.password"), Not(ContainSubstring("fixed"))))
-		Expect(content(ctx, "Secret", namespace, "one")["password"]).To(Equal(content(ctx, "Secret", namespace, "two")["password"]))
+			HavePrefix("True ValuesKept"), ContainSubstring("Secret one: data.password"),
+			ContainSubstring("Secret two: data.password"), Not(ContainSubstring("fixed"))))
+		Expect(content(ctx, "Secret", namespace, "one")["password"]).
+			To(Equal(content(ctx, "Secret", namespace, "two")["password"]))
 		password := fmt.Sprint(content(ctx, "Secret", namespace, "one")["password"])
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring(password))
 
@@ -97,8 +100,13 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 	})
 
 	It("each part of a date is detected as a generated value", func(ctx SpecContext) {
-		layouts := map[string]string{"day": "02", "month": "January", "year": "2006", "hour": "15", "minute": "04", "second": "05", "weekday": "Mon"}
-		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
+		layouts := map[string]string{
+			"day": "02", "month": "January", "year": "2006", "hour": "15", "minute": "04",
+			"second": "05", "weekday": "Mon",
+		}
+		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(func(_ context.Context,
+			req generator.Request,
+		) ([]client.Object, error) {
 			dates := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "dates"}, Data: map[string]string{}}
 			for part, layout := range layouts {
 				dates.Data[part] = req.Now.Format(layout)
@@ -108,11 +116,13 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator))
 		expectReady(ctx, g)
 		for part := range layouts {
-			Expect(condition(current(ctx, g), metav1alpha1.ConditionNonDeterministic)).To(ContainSubstring("ConfigMap dates: data." + part))
+			Expect(condition(current(ctx, g), metav1alpha1.ConditionNonDeterministic)).
+				To(ContainSubstring("ConfigMap dates: data." + part))
 		}
 	})
 
-	It("generated values do not change through repairs of drift and restarts, and are generated again for new inputs", func(ctx SpecContext) {
+	It("generated values do not change through repairs of drift and restarts, and are generated again "+
+		"for new inputs", func(ctx SpecContext) {
 		stop := start()
 		g := newGadget(ctx, namespace, "app", twice, servedBy(operator))
 		expectReady(ctx, g)
@@ -133,10 +143,12 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "two"); return err }).Should(Succeed())
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(password))
 		Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "one")["password"] }).Should(Equal(password))
-		Expect(rendered.renderings.Load()).To(Equal(before), "the component was rendered again, although its rendering is recorded")
+		Expect(rendered.renderings.Load()).To(Equal(before),
+			"the component was rendered again, although its rendering is recorded")
 		expectCondition(ctx, g, metav1alpha1.ConditionNonDeterministic, "True ValuesKept")
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get"))).To(ContainElement("get secrets 200"))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get"))).
+			To(ContainElement("get secrets 200"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 
 		By("rendering a new revision")
@@ -172,7 +184,8 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("if the names of objects or the lengths of lists differ in each rendering, the rendering is refused, and nothing is written", func(ctx SpecContext) {
+	It("if the names of objects or the lengths of lists differ in each rendering, the rendering is refused, and "+
+		"nothing is written", func(ctx SpecContext) {
 		start()
 		g := newGadget(ctx, namespace, "app", configMap("first", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -180,16 +193,19 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		for _, manifest := range []string{
 			configMap("c-{{ randNumeric 9 }}", "a"),
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k{{ randNumeric 9 }}: a}",
-			"apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\nspec: {finalizers: [{{ repeat (int (randNumeric 4)) `a,` }}]}",
+			"apiVersion: v1\nkind: Namespace\nmetadata: {name: c}\n" +
+				"spec: {finalizers: [{{ repeat (int (randNumeric 4)) `a,` }}]}",
 		} {
 			changeManifests(ctx, g, configMap("second", "b")+"\n---\n"+manifest)
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True NonDeterministic"), Not(ContainSubstring("second"))))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True NonDeterministic"),
+				Not(ContainSubstring("second"))))
 		}
 		Expect(story(ctx, mark, operator, namespace)).To(BeEmpty())
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("the determinism check renders new inputs a second time, renders known inputs once, and sends no request", func(ctx SpecContext) {
+	It("the determinism check renders new inputs a second time, renders known inputs once, and "+
+		"sends no request", func(ctx SpecContext) {
 		stop := start()
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))

@@ -30,28 +30,34 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		group = newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
-		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", "default", "none"); return err }).Should(MatchError(ContainSubstring("not found")))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", "default", "none"); return err }).
+			Should(MatchError(ContainSubstring("not found")))
 		DeferCleanup(func(ctx SpecContext) { remove(ctx, definition) })
 	})
 	// conditional renders a widget with a condition, and a ConfigMap in the next wave.
 	conditional := func(operator, condition string) string {
-		w := strings.Replace(widget(group, "w"), "{name: w}", "{name: w, annotations: {"+settingOf(operator, "ready-when", condition)+"}}", 1)
+		w := strings.Replace(widget(group, "w"), "{name: w}", "{name: w, annotations: {"+settingOf(operator, "ready-when",
+			condition)+"}}", 1)
 		return together(w, configMap("later", "a", settingOf(operator, "order", "1")))
 	}
 	reports := func(ctx context.Context, g *gadget.Gadget, status string) {
 		GinkgoHelper()
 		w := mustGet(ctx, group+"/v1", "Widget", g.Namespace, "w")
-		Expect(k8s.Status().Patch(ctx, w, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status)))).To(Succeed())
+		Expect(k8s.Status().Patch(ctx, w, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status)))).
+			To(Succeed())
 	}
 	expectWaiting := func(ctx context.Context, g *gadget.Gadget, message string) {
 		GinkgoHelper()
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/w"), ContainSubstring(message)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/w"), ContainSubstring(message)))
 		_, err := get(ctx, "v1", "ConfigMap", g.Namespace, "later")
 		Expect(err).To(HaveOccurred(), "the object of the next wave exists, although the wave must wait")
 	}
 
-	It("an object is ready when its condition holds, and the status shows the values that the condition read", func(ctx SpecContext) {
-		g := newGadget(ctx, newNamespace(ctx), "app", conditional(operatorName, `self.status.phase == "Bound" && self.status.size > 1`))
+	It("an object is ready when its condition holds, and the status shows the values that the "+
+		"condition read", func(ctx SpecContext) {
+		g := newGadget(ctx, newNamespace(ctx), "app",
+			conditional(operatorName, `self.status.phase == "Bound" && self.status.size > 1`))
 		expectWaiting(ctx, g, `has no value yet (self.status.phase is not set, self.status.size is not set)`)
 		reports(ctx, g, `{"phase":"Pending","size":2}`)
 		expectWaiting(ctx, g, `is false (self.status.phase is "Pending", self.status.size is 2)`)
@@ -60,14 +66,17 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 		reports(ctx, g, `{"phase":"Bound","size":2}`)
 		expectReady(ctx, g)
 		reports(ctx, g, `{"phase":"Lost","size":2}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring(`self.status.phase is "Lost"`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False"), ContainSubstring(`self.status.phase is "Lost"`)))
 	})
 
-	It("conditions that cannot be compiled are reported together, with their objects and positions, before the first write", func(ctx SpecContext) {
+	It("conditions that cannot be compiled are reported together, with their objects and positions, before "+
+		"the first write", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("a", "a"), configMap("b", "b", setting("ready-when", "self.data.")),
-			configMap("c", "c", setting("ready-when", "self.data == other")), configMap("d", "d", setting("ready-when", "go/none"))))
+			configMap("c", "c", setting("ready-when", "self.data == other")),
+			configMap("d", "d", setting("ready-when", "go/none"))))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
 			ContainSubstring("ConfigMap b"), ContainSubstring("line 1, column 11"),
 			ContainSubstring("ConfigMap c"), ContainSubstring("column 14: undeclared reference to 'other'"),
@@ -76,8 +85,9 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 	})
 
 	It("the message about a condition of a Secret has no value of the Secret", func(ctx SpecContext) {
-		g := newGadget(ctx, newNamespace(ctx), "app", fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {%s}}\nstringData: {token: hunter2}",
-			setting("ready-when", "self.data.token == 'x'")))
+		g := newGadget(ctx, newNamespace(ctx), "app",
+			fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {%s}}\nstringData: {token: hunter2}",
+				setting("ready-when", "self.data.token == 'x'")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
 			ContainSubstring("ready-when: self.data.token == 'x' is false"), Not(ContainSubstring("aHVudGVyMg"))))
 	})
@@ -100,7 +110,8 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 		g := newGadget(ctx, namespace, "app", conditional(operator, "go/sized"), servedBy(operator))
 		expectWaiting(ctx, g, "its phase is ''")
 		reports(ctx, g, `{"phase":"Broken"}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentFailed"), ContainSubstring("its phase is 'Broken'")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentFailed"),
+			ContainSubstring("its phase is 'Broken'")))
 	})
 
 	It("a condition in Go decides after the rules of the type", func(ctx SpecContext) {
@@ -116,16 +127,20 @@ var _ = Describe("Conditions of readiness:", Ordered, func() {
 		expectReady(ctx, g)
 	})
 
-	It("a condition costs no request at rest; after an event and after a restart only an object without a status is read, once", func(ctx SpecContext) {
+	It("a condition costs no request at rest; after an event and after a restart only an object without a status "+
+		"is read, once", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
-		secret := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {%s}}\nstringData: {token: hunter2}",
+		secret := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {%s}}\n"+
+			"stringData: {token: hunter2}",
 			settingOf(operator, "ready-when", "has(self.data.token)"))
 		g := newGadget(ctx, namespace, "app", together(conditional(operator, "self.status.size > 0"),
-			configMap("checked", "a", settingOf(operator, "ready-when", "self.data.value == 'a'")), configMap("plain", "a"), secret), servedBy(operator))
+			configMap("checked", "a", settingOf(operator, "ready-when", "self.data.value == 'a'")), configMap("plain", "a"),
+			secret), servedBy(operator))
 		reads := func(mark auditMark) []string {
 			GinkgoHelper()
-			return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get").Where(func(e testcluster.Event) bool { return e.Resource != "gadgets" }))
+			return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Verb("get").
+				Where(func(e testcluster.Event) bool { return e.Resource != "gadgets" }))
 		}
 		mark := markAudit(ctx)
 		Eventually(func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "w"); return err }).Should(Succeed())

@@ -15,7 +15,9 @@ import (
 
 var _ = Describe("Reapply intervals:", func() {
 	const interval = "100ms"
-	start := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
+	start := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string,
+		g *gadget.Gadget,
+	) {
 		GinkgoHelper()
 		operator = newOperatorName()
 		runOperator(operator, operatorOptions{component: options})
@@ -26,15 +28,18 @@ var _ = Describe("Reapply intervals:", func() {
 	// patches returns a function that counts the writes to a ConfigMap since a position in the audit log.
 	patches := func(ctx context.Context, mark auditMark, operator, namespace, name string) func() int {
 		return func() int {
-			return len(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Where(named(name)).Writes())
+			return len(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").
+				Where(named(name)).Writes())
 		}
 	}
 
 	forEachPolicy(func(policy string) {
-		It("after the reapply interval, objects without visible drift are applied again by one write each, and the component stays ready", func(ctx SpecContext) {
+		It("after the reapply interval, objects without visible drift are applied again by one write each, and the "+
+			"component stays ready", func(ctx SpecContext) {
 			operator, g := start(ctx, func(operator string) string {
 				update := settingOf(operator, "update-policy", policy)
-				return together(configMap("again", "a", update, settingOf(operator, "reapply-interval", interval)), configMap("plain", "a", update))
+				return together(configMap("again", "a", update, settingOf(operator, "reapply-interval", interval)),
+					configMap("plain", "a", update))
 			}, component.Options{})
 			before, object := current(ctx, g), mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again")
 			mark := markAudit(ctx)
@@ -42,18 +47,22 @@ var _ = Describe("Reapply intervals:", func() {
 			Expect(patches(ctx, mark, operator, g.Namespace, "plain")()).To(BeZero())
 			after := current(ctx, g)
 			Expect(meta.FindStatusCondition(after.Status.Conditions, metav1alpha1.ConditionReady)).To(
-				Equal(meta.FindStatusCondition(before.Status.Conditions, metav1alpha1.ConditionReady)), "the component was ready all the time")
+				Equal(meta.FindStatusCondition(before.Status.Conditions, metav1alpha1.ConditionReady)),
+				"the component was ready all the time")
 			Expect(after.Status.Revision).To(Equal(before.Status.Revision))
-			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again").GetResourceVersion()).
+				To(Equal(object.GetResourceVersion()))
 			written := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes()
 			// The status of an apply from before the mark may be written after the mark.
-			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", 1+len(written.Resource("configmaps"))), "%v", verbs(written))
+			Expect(len(written.Resource("gadgets"))).To(BeNumerically("<=", 1+len(written.Resource("configmaps"))), "%v",
+				verbs(written))
 		})
 	})
 
 	It("a reapply interval does not recreate a dependent with the update policy recreate", func(ctx SpecContext) {
 		operator, g := start(ctx, func(operator string) string {
-			return configMap("again", "a", settingOf(operator, "update-policy", "recreate"), settingOf(operator, "reapply-interval", interval))
+			return configMap("again", "a", settingOf(operator, "update-policy", "recreate"),
+				settingOf(operator, "reapply-interval", interval))
 		}, component.Options{})
 		before, mark := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "again"), markAudit(ctx)
 		Eventually(ctx, patches(ctx, mark, operator, g.Namespace, "again")).Should(BeNumerically(">=", 1))
@@ -61,7 +70,8 @@ var _ = Describe("Reapply intervals:", func() {
 		Expect(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Verb("delete")).To(BeEmpty())
 	})
 
-	It("a reapply interval can be set in the reconciler's defaults, is disabled by 0, and does not affect dependents with the reconcile policy once", func(ctx SpecContext) {
+	It("a reapply interval can be set in the reconciler's defaults, is disabled by 0, and does not affect dependents "+
+		"with the reconcile policy once", func(ctx SpecContext) {
 		operator, g := start(ctx, func(operator string) string {
 			return together(configMap("again", "a"), configMap("never", "a", settingOf(operator, "reapply-interval", "0")),
 				configMap("once", "a", settingOf(operator, "reconcile-policy", "once")))
@@ -74,7 +84,8 @@ var _ = Describe("Reapply intervals:", func() {
 		Expect(patches(ctx, mark, operator, g.Namespace, "once")()).To(BeZero())
 	})
 
-	It("a reapply interval causes no request before its end, also after a restart, and no request while the component is suspended", func(ctx SpecContext) {
+	It("a reapply interval causes no request before its end, also after a restart, and no request while the component "+
+		"is suspended", func(ctx SpecContext) {
 		operator, namespace := newOperatorName(), newNamespace(ctx)
 		stop := runOperator(operator, operatorOptions{})
 		manifests := func(interval string) string {
@@ -92,7 +103,8 @@ var _ = Describe("Reapply intervals:", func() {
 
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend, g.Spec.Manifests = true, manifests("100ms") })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
-		Consistently(ctx, patches(ctx, mark, operator, namespace, "again"), 1200*time.Millisecond, 400*time.Millisecond).Should(BeZero())
+		Consistently(ctx, patches(ctx, mark, operator, namespace, "again"), 1200*time.Millisecond, 400*time.Millisecond).
+			Should(BeZero())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
 		Eventually(ctx, patches(ctx, mark, operator, namespace, "again")).Should(BeNumerically(">=", 2))
 	})

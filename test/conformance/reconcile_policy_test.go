@@ -46,7 +46,9 @@ var _ = Describe("Reconcile policies:", func() {
 		return found
 	}
 	// settled runs an operator with one gadget, and waits until the operator makes no more passes.
-	settled := func(ctx context.Context, manifests func(operator string) string, options component.Options) (operator string, g *gadget.Gadget) {
+	settled := func(ctx context.Context, manifests func(operator string) string,
+		options component.Options,
+	) (operator string, g *gadget.Gadget) {
 		GinkgoHelper()
 		operator = newOperatorName()
 		runOperator(operator, operatorOptions{component: options})
@@ -66,10 +68,12 @@ var _ = Describe("Reconcile policies:", func() {
 	forEachPolicy(func(policy string) {
 		two := func(operator, reconcile string) string {
 			update := settingOf(operator, "update-policy", policy)
-			return together(configMap("follows", "a", update, settingOf(operator, "reconcile-policy", reconcile)), configMap("plain", "a", update))
+			return together(configMap("follows", "a", update, settingOf(operator, "reconcile-policy", reconcile)),
+				configMap("plain", "a", update))
 		}
 
-		It("a dependent with the policy on-object-or-component-change is applied once whenever the component changes", func(ctx SpecContext) {
+		It("a dependent with the policy on-object-or-component-change is applied once whenever the "+
+			"component changes", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
 			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetResourceVersion()
 			settleAlone(ctx, operator)
@@ -77,7 +81,8 @@ var _ = Describe("Reconcile policies:", func() {
 				mark, passed := markAudit(ctx), passes(operator)
 				touch(ctx, g, operator)
 				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace)
-				Expect(requests.Resource("configmaps").Writes()).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v", verbs(requests))
+				Expect(requests.Resource("configmaps").Writes()).To(And(HaveLen(1), HaveEach(HaveField("Name", "follows"))), "%v",
+					verbs(requests))
 				Expect(requests.Resource("gadgets").Writes()).To(HaveLen(1), "%v", verbs(requests))
 				Expect(passes(operator)-passed).To(Equal(1), "want one pass: a write without a change must not start another pass")
 			}
@@ -85,11 +90,14 @@ var _ = Describe("Reconcile policies:", func() {
 			Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 			mark := markAudit(ctx)
 			requestPass(ctx, g, operator)
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the operator sent requests, although the component did not change")
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(),
+				"the operator sent requests, although the component did not change")
 		})
 
-		It("a change of the reconcile policy costs one write of metadata, and a change to the policy once costs no write", func(ctx SpecContext) {
-			operator, g := settled(ctx, func(operator string) string { return two(operator, "on-object-change") }, component.Options{})
+		It("a change of the reconcile policy costs one write of metadata, and a change to the policy once "+
+			"costs no write", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return two(operator, "on-object-change") },
+				component.Options{})
 			for _, step := range []struct {
 				policy string
 				writes int
@@ -99,15 +107,18 @@ var _ = Describe("Reconcile policies:", func() {
 				expectReady(ctx, g)
 				settle(ctx, operator)
 				requests := inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps")
-				Expect(requests.Writes()).To(HaveLen(step.writes), "the wrong number of writes under the reconcile policy %s: %v", step.policy, verbs(requests))
+				Expect(requests.Writes()).To(HaveLen(step.writes), "the wrong number of writes under the reconcile policy %s: %v",
+					step.policy, verbs(requests))
 				after := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows")
 				Expect(after.Object["data"]).To(Equal(before.Object["data"]))
 				Expect(after.GetUID()).To(Equal(before.GetUID()))
 			}
-			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetAnnotations()).To(HaveKeyWithValue(operator+"/reconcile-policy", "on-object-change"))
+			Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows").GetAnnotations()).
+				To(HaveKeyWithValue(operator+"/reconcile-policy", "on-object-change"))
 		})
 
-		It("a reconcile policy that the manifest drops is removed from the object by one write of metadata", func(ctx SpecContext) {
+		It("a reconcile policy that the manifest drops is removed from the object by one "+
+			"write of metadata", func(ctx SpecContext) {
 			operator, g := settled(ctx, func(operator string) string { return two(operator, follows) }, component.Options{})
 			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "follows"), `{"metadata":{"annotations":{"theirs":"x"}}}`)
 			settle(ctx, operator)
@@ -122,15 +133,18 @@ var _ = Describe("Reconcile policies:", func() {
 			Expect(entryOf(ctx, g, "follows").Trigger).To(BeEmpty())
 		})
 
-		It("a dependent with the policy once is applied once, and is neither updated, repaired nor created again", func(ctx SpecContext) {
+		It("a dependent with the policy once is applied once, and is neither updated, repaired nor "+
+			"created again", func(ctx SpecContext) {
 			manifests := func(operator, value string) string {
 				return together(
-					configMap("once", value, settingOf(operator, "reconcile-policy", "once"), settingOf(operator, "update-policy", policy)),
+					configMap("once", value, settingOf(operator, "reconcile-policy", "once"),
+						settingOf(operator, "update-policy", policy)),
 					configMap("plain", value, settingOf(operator, "update-policy", policy)))
 			}
 			operator, g := settled(ctx, func(operator string) string { return manifests(operator, "a") }, component.Options{})
 			mark := markAudit(ctx)
-			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "once"), `{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "once"),
+				`{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
 			changeManifests(ctx, g, manifests(operator, "b"))
 			expectReady(ctx, g)
 			Expect(value(ctx, g.Namespace, "once")).To(Equal("theirs"))
@@ -148,13 +162,17 @@ var _ = Describe("Reconcile policies:", func() {
 
 	forEachPolicy(func(policy string) {
 		one := func(operator, reconcile, value string) string {
-			return configMap("one", value, settingOf(operator, "update-policy", policy), settingOf(operator, "reconcile-policy", reconcile))
+			return configMap("one", value, settingOf(operator, "update-policy", policy),
+				settingOf(operator, "reconcile-policy", reconcile))
 		}
 
-		It("a dependent with the policy create-only is created again, and neither updated nor repaired", func(ctx SpecContext) {
-			operator, g := settled(ctx, func(operator string) string { return one(operator, "create-only", "a") }, component.Options{})
+		It("a dependent with the policy create-only is created again, and neither updated "+
+			"nor repaired", func(ctx SpecContext) {
+			operator, g := settled(ctx, func(operator string) string { return one(operator, "create-only", "a") },
+				component.Options{})
 			mark := markAudit(ctx)
-			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one"), `{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
+			patch(ctx, mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one"),
+				`{"data":{"value":"theirs"},"metadata":{"labels":{"team":null}}}`)
 			changeManifests(ctx, g, one(operator, "create-only", "b"))
 			expectReady(ctx, g)
 			settle(ctx, operator)
@@ -168,16 +186,21 @@ var _ = Describe("Reconcile policies:", func() {
 			Expect(configMapExists(ctx, g.Namespace, "one")).To(BeFalse())
 		})
 
-		It("a dependent with the policy update-only is updated as soon as somebody creates it, and kept at the end", func(ctx SpecContext) {
+		It("a dependent with the policy update-only is updated as soon as somebody creates it, and "+
+			"kept at the end", func(ctx SpecContext) {
 			namespace, operator := newNamespace(ctx), newOperatorName()
 			runOperator(operator, operatorOptions{})
-			g := newGadget(ctx, namespace, "app", together(one(operator, "update-only", "a"), configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
-			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("update-only does not create it")))
+			g := newGadget(ctx, namespace, "app", together(one(operator, "update-only", "a"),
+				configMap("later", "x", settingOf(operator, "order", "1"))), servedBy(operator))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+				ContainSubstring("update-only does not create it")))
 			settle(ctx, operator)
 			Expect(configMapExists(ctx, namespace, "later")).To(BeFalse(), "the next wave must wait")
-			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: "+namespace+"}\ndata: {theirs: x}")[0]
+			theirs := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: "+namespace+
+				"}\ndata: {theirs: x}")[0]
 			expectReady(ctx, g)
-			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "one").Object["data"]).To(Equal(map[string]any{"theirs": "x", "value": "a"}))
+			Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "one").Object["data"]).
+				To(Equal(map[string]any{"theirs": "x", "value": "a"}))
 			patch(ctx, theirs, `{"data":{"value":"b"}}`)
 			Eventually(ctx, func() string { return value(ctx, namespace, "one") }).Should(Equal("a"), "drift is repaired")
 			remove(ctx, theirs)
@@ -188,11 +211,13 @@ var _ = Describe("Reconcile policies:", func() {
 			expectReady(ctx, g)
 			remove(ctx, g)
 			expectGone(ctx, g)
-			Expect(configMapExists(ctx, namespace, "one")).To(BeTrue(), "the component did not create the object, so it does not delete it")
+			Expect(configMapExists(ctx, namespace, "one")).To(BeTrue(),
+				"the component did not create the object, so it does not delete it")
 		})
 
 		It("a dependent with the policy always is applied once in each pass, and starts no pass", func(ctx SpecContext) {
-			operator, g := settled(ctx, func(operator string) string { return one(operator, "always", "a") }, component.Options{})
+			operator, g := settled(ctx, func(operator string) string { return one(operator, "always", "a") },
+				component.Options{})
 			before := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "one").GetResourceVersion()
 			settleAlone(ctx, operator)
 			for range 2 {
@@ -206,11 +231,14 @@ var _ = Describe("Reconcile policies:", func() {
 		})
 	})
 
-	It("a dependent with the policy update-only is kept at the end although the inventory was lost", func(ctx SpecContext) {
+	It("a dependent with the policy update-only is kept at the end although the "+
+		"inventory was lost", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, namespace: "+namespace+"}")
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMap("theirs", "a", settingOf(operator, "reconcile-policy", "update-only")), configMap("ours", "a")), servedBy(operator))
+		g := newGadget(ctx, namespace, "app",
+			together(configMap("theirs", "a", settingOf(operator, "reconcile-policy", "update-only")), configMap("ours", "a")),
+			servedBy(operator))
 		expectReady(ctx, g)
 		stop()
 		loseStatus(ctx, g)
@@ -221,11 +249,14 @@ var _ = Describe("Reconcile policies:", func() {
 		Expect(configMapExists(ctx, namespace, "ours")).To(BeFalse())
 	})
 
-	It("a dependent with the policy on-object-or-component-change is applied again when a reference changes", func(ctx SpecContext) {
+	It("a dependent with the policy on-object-or-component-change is applied again when a "+
+		"reference changes", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		values := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: "+namespace+"}\ndata: {a: b}")[0]
-		g := newGadget(ctx, namespace, "app", together(configMap("follows", "a", settingOf(operator, "reconcile-policy", follows)), configMap("plain", "a")),
+		values := create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: values, namespace: "+namespace+
+			"}\ndata: {a: b}")[0]
+		g := newGadget(ctx, namespace, "app",
+			together(configMap("follows", "a", settingOf(operator, "reconcile-policy", follows)), configMap("plain", "a")),
 			servedBy(operator), func(g *gadget.Gadget) {
 				g.Spec.References = []metav1alpha1.Reference{{Kind: metav1alpha1.ConfigMapReference, Name: "values"}}
 			})
@@ -241,7 +272,8 @@ var _ = Describe("Reconcile policies:", func() {
 
 	It("the reconcile policy can be set in the reconciler's defaults", func(ctx SpecContext) {
 		manifests := func(operator, value string) string {
-			return together(configMap("once", value), configMap("plain", value, settingOf(operator, "reconcile-policy", "on-object-change")))
+			return together(configMap("once", value),
+				configMap("plain", value, settingOf(operator, "reconcile-policy", "on-object-change")))
 		}
 		operator, g := settled(ctx, func(operator string) string { return manifests(operator, "a") },
 			component.Options{
@@ -267,7 +299,8 @@ var _ = Describe("Reconcile policies:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("a dependent with the policy once is not written a second time if the operator crashed before it recorded the first write", func(ctx SpecContext) {
+	It("a dependent with the policy once is not written a second time if the operator crashed before it recorded "+
+		"the first write", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		text := configMap("once", "a", settingOf(operator, "reconcile-policy", "once"))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
@@ -288,11 +321,13 @@ var _ = Describe("Reconcile policies:", func() {
 		}
 		operator, g := settled(ctx, func(operator string) string { return manifests(operator) }, component.Options{})
 		before, mark := mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings"), markAudit(ctx)
-		changeManifests(ctx, g, manifests(operator, settingOf(operator, "reconcile-policy", follows), settingOf(operator, "delete-order", "3")))
+		changeManifests(ctx, g, manifests(operator, settingOf(operator, "reconcile-policy", follows),
+			settingOf(operator, "delete-order", "3")))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").GetUID()).To(Equal(before.GetUID()))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).To(Equal([]string{"patch configmaps 200"}))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).
+			To(Equal([]string{"patch configmaps 200"}))
 		Expect(entryOf(ctx, g, "settings").DeleteOrder).To(HaveValue(Equal(3)))
 	})
 })

@@ -44,9 +44,11 @@ func copyOfObject(ctx context.Context, o *unstructured.Unstructured, name string
 // searches returns how often an operator searched for dependents: no operator lists this type otherwise.
 func searches(ctx context.Context, mark auditMark, operator string) int {
 	GinkgoHelper()
-	return len(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("podtemplates").Where(func(e testcluster.Event) bool {
-		return e.Verb == "list" && strings.Contains(e.RequestURI, "labelSelector") && !strings.Contains(e.RequestURI, "/namespaces/")
-	}))
+	return len(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("podtemplates").
+		Where(func(e testcluster.Event) bool {
+			return e.Verb == "list" && strings.Contains(e.RequestURI, "labelSelector") && !strings.Contains(e.RequestURI,
+				"/namespaces/")
+		}))
 }
 
 var _ = Describe("Records of dependents that another client changed:", func() {
@@ -91,7 +93,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 			Expect(configMapExists(ctx, namespace, "newer")).To(BeFalse())
 		})
 
-		It("an older status that is written back while no operator runs loses no dependent, and a restart after that sends no request"+name, func(ctx SpecContext) {
+		It("an older status that is written back while no operator runs loses no dependent, and a restart after that "+
+			"sends no request"+name, func(ctx SpecContext) {
 			stop := runOperator(operator, operatorOptions{component: options()})
 			g, older := start(ctx)
 			stop()
@@ -111,7 +114,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		})
 	}
 
-	It("an older status that is written back under the operator's own field owner while it runs loses no dependent", func(ctx SpecContext) {
+	It("an older status that is written back under the operator's own field owner while it runs loses "+
+		"no dependent", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g, older := start(ctx)
 		Eventually(ctx, func() error {
@@ -125,7 +129,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("a component whose older status is written back before its deletion leaves no dependent, and a copy of a dependent stays", func(ctx SpecContext) {
+	It("a component whose older status is written back before its deletion leaves no dependent, and a copy of a "+
+		"dependent stays", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g, older := start(ctx)
 		stop()
@@ -137,10 +142,12 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").GetUID()).To(Equal(copied.GetUID()))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(
-			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " + namespace + "/copy")))
+			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " +
+				namespace + "/copy")))
 	})
 
-	It("an older status that names a deleted dependent does not count an object that another client created again", func(ctx SpecContext) {
+	It("an older status that names a deleted dependent does not count an object that another client "+
+		"created again", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g, _ := start(ctx)
 		older, saved := current(ctx, g).Status, mustGet(ctx, "v1", "ConfigMap", namespace, "newer")
@@ -152,7 +159,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		settle(ctx, operator)
 		writeBack(ctx, g, older)
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(
-			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " + namespace + "/newer")))
+			ContainSubstring("not counted, because other clients wrote them with the owner label (1): ConfigMap " +
+				namespace + "/newer")))
 		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings"))
 		expectReady(ctx, g)
 		settle(ctx, operator)
@@ -161,7 +169,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "newer").GetUID()).To(Equal(theirs.GetUID()))
 	})
 
-	It("entries for the record, the kubeconfig and the object of another component delete none of them", func(ctx SpecContext) {
+	It("entries for the record, the kubeconfig and the object of another component delete "+
+		"none of them", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{
 			component: component.Options{Limits: component.Limits{StatusInventory: -1}},
 		})
@@ -170,14 +179,18 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		expectReady(ctx, victim)
 		settle(ctx, operator)
 		entries := []string{metav1alpha1.InventoryEntry{
-			Group: gadget.GroupVersion.Group, Version: gadget.GroupVersion.Version, Kind: "Gadget", Namespace: namespace, Name: "victim",
-			UID: victim.GetUID(),
+			Group: gadget.GroupVersion.Group, Version: gadget.GroupVersion.Version, Kind: "Gadget", Namespace: namespace,
+			Name: "victim",
+			UID:  victim.GetUID(),
 		}.String()}
 		var secrets []client.Object
 		for _, name := range secretsOf(ctx, namespace) {
 			secret := mustGet(ctx, "v1", "Secret", namespace, name)
 			secrets = append(secrets, secret)
-			entry := metav1alpha1.InventoryEntry{Version: "v1", Kind: "Secret", Namespace: namespace, Name: name, UID: secret.GetUID()}
+			entry := metav1alpha1.InventoryEntry{
+				Version: "v1", Kind: "Secret", Namespace: namespace, Name: name,
+				UID: secret.GetUID(),
+			}
 			entries = append(entries, entry.String())
 		}
 		Expect(len(secrets)).To(BeNumerically(">=", 2))
@@ -197,7 +210,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		settle(ctx, operator)
 		Expect(current(ctx, victim).DeletionTimestamp).To(BeNil())
 		for _, secret := range secrets {
-			Expect(mustGet(ctx, "v1", "Secret", namespace, secret.GetName()).GetDeletionTimestamp()).To(BeNil(), secret.GetName())
+			Expect(mustGet(ctx, "v1", "Secret", namespace, secret.GetName()).GetDeletionTimestamp()).To(BeNil(),
+				secret.GetName())
 		}
 		for _, each := range []*gadget.Gadget{victim, g} {
 			remove(ctx, each)
@@ -205,7 +219,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		}
 	})
 
-	It("if an older status is written back again within five minutes, nothing is changed until the next search", func(ctx SpecContext) {
+	It("if an older status is written back again within five minutes, nothing is changed until "+
+		"the next search", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g, older := start(ctx)
 		mark := markAudit(ctx)
@@ -214,8 +229,10 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		settle(ctx, operator)
 		Expect(searches(ctx, mark, operator)).To(Equal(1))
 		writeBack(ctx, g, older)
-		expectCondition(ctx, g, "Ready", And(HavePrefix("False Retrying: nothing is changed until"), ContainSubstring(`"`+backupTool+`" wrote it`),
-			ContainSubstring("kubectl get -n "+namespace+" gadget."+gadget.GroupVersion.Group+" "+g.Name+" -o yaml --show-managed-fields")))
+		expectCondition(ctx, g, "Ready", And(HavePrefix("False Retrying: nothing is changed until"),
+			ContainSubstring(`"`+backupTool+`" wrote it`),
+			ContainSubstring("kubectl get -n "+namespace+" gadget."+gadget.GroupVersion.Group+" "+g.Name+
+				" -o yaml --show-managed-fields")))
 		settle(ctx, operator)
 		writeBack(ctx, g, older)
 		expectCondition(ctx, g, "Ready", HavePrefix("False Retrying: nothing is changed until"))
@@ -227,7 +244,8 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		Expect(searches(ctx, mark, operator)).To(Equal(1))
 	})
 
-	It("equal values and an author's part of the status that another client writes cause no search", func(ctx SpecContext) {
+	It("equal values and an author's part of the status that another client writes "+
+		"cause no search", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g, _ := start(ctx)
 		same := current(ctx, g).Status

@@ -57,7 +57,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		for _, e := range all {
 			expectReady(ctx, e.Gadget)
 			status := current(ctx, e.Gadget).Status
-			Expect([]string{status.TargetNamespace, status.TargetName, status.TargetCluster}).To(Equal([]string{places[e.Name], e.Name, ""}), e.Name)
+			Expect([]string{status.TargetNamespace, status.TargetName, status.TargetCluster}).
+				To(Equal([]string{places[e.Name], e.Name, ""}), e.Name)
 		}
 		for _, e := range all {
 			remove(ctx, e.Gadget)
@@ -83,7 +84,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 			places := map[string]string{}
 			for i := range edits {
 				name := fmt.Sprintf("app-%d", i)
-				all, places[name] = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator))}), namespace
+				all, places[name] = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"),
+					servedBy(operator))}), namespace
 			}
 			for _, e := range all {
 				expectReady(ctx, e.Gadget)
@@ -105,12 +107,14 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 			expectHealed(ctx, all, places)
 		})
 
-		It(fmt.Sprintf("components with different targets whose statuses were swapped are ready again (running: %t)", running), func(ctx SpecContext) {
+		It(fmt.Sprintf("components with different targets whose statuses were swapped are ready again (running: %t)",
+			running), func(ctx SpecContext) {
 			stop := runOperator(operator, operatorOptions{})
 			places := map[string]string{"one": namespace, "two": newNamespace(ctx)}
 			var all []edited
 			for _, name := range []string{"one", "two"} {
-				all = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator), func(g *gadget.Gadget) { g.Spec.TargetNamespace = places[name] })})
+				all = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"),
+					servedBy(operator), func(g *gadget.Gadget) { g.Spec.TargetNamespace = places[name] })})
 			}
 			for _, e := range all {
 				expectReady(ctx, e.Gadget)
@@ -129,7 +133,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		})
 	}
 
-	It("an edited target is not taken over if the dependents show that the declared target was changed", func(ctx SpecContext) {
+	It("an edited target is not taken over if the dependents show that the declared "+
+		"target was changed", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -139,7 +144,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		elsewhere := newNamespace(ctx)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.TargetNamespace = elsewhere })
 		runOperator(operator, operatorOptions{})
-		expectCondition(ctx, g, "Ready", HavePrefix("False InvalidSpec: target "+namespace+"/other cannot change to "+elsewhere+"/app"))
+		expectCondition(ctx, g, "Ready", HavePrefix("False InvalidSpec: target "+namespace+"/other cannot change to "+
+			elsewhere+"/app"))
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeTrue())
 	})
 
@@ -156,7 +162,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		places := map[string]string{}
 		for i := range forged {
 			name := fmt.Sprintf("app-%d", i)
-			all, places[name] = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"), servedBy(operator))}), namespace
+			all, places[name] = append(all, edited{Gadget: newGadget(ctx, namespace, name, configMap(name, "a"),
+				servedBy(operator))}), namespace
 		}
 		for _, e := range all {
 			expectReady(ctx, e.Gadget)
@@ -172,7 +179,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		expectHealed(ctx, all, places)
 	})
 
-	It("an unknown critical field that another client wrote into a Secret with an inventory does not stall the component", func(ctx SpecContext) {
+	It("an unknown critical field that another client wrote into a Secret with an inventory does not stall "+
+		"the component", func(ctx SpecContext) {
 		options := operatorOptions{component: component.Options{Limits: component.Limits{StatusInventory: -1}}}
 		stop := runOperator(operator, options)
 		g := newGadget(ctx, namespace, "app", configMap("app", "a"), servedBy(operator))
@@ -196,7 +204,8 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		options := operatorOptions{generate: &chart{}}
 		stop := runOperator(operator, options)
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
-			"{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}"), servedBy(operator))
+			"{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}"),
+			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		password := content(ctx, "Secret", namespace, "login")["password"]

@@ -110,8 +110,9 @@ var _ = Describe("Secrets with records whose marks another client edited:", func
 		change(ctx, g, func(g *gadget.Gadget) {
 			g.Spec.Manifests = together(manifests("b"), configMap("more", "a"), configMap("after", "a", preDelete(operator)))
 		})
-		Eventually(ctx, func() []string { return secretsOf(ctx, g.Namespace) }).Should(And(HaveLen(len(before)), Not(ContainElement(BeElementOf(
-			slices.DeleteFunc(before, func(name string) bool { return name == "login" }))))))
+		Eventually(ctx, func() []string { return secretsOf(ctx, g.Namespace) }).Should(And(HaveLen(len(before)),
+			Not(ContainElement(BeElementOf(
+				slices.DeleteFunc(before, func(name string) bool { return name == "login" }))))))
 		expectReady(ctx, g)
 		expectEnd(ctx, g)
 	})

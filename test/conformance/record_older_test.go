@@ -34,7 +34,8 @@ func withoutStatusFields(ctx context.Context, namespace string, fields ...string
 	Expect(err).NotTo(HaveOccurred())
 	definitions, err := manifests.Decode("definition", text)
 	Expect(err).NotTo(HaveOccurred())
-	status, _, err := unstructured.NestedMap(versionOf(definitions[0]), "schema", "openAPIV3Schema", "properties", "status")
+	status, _, err := unstructured.NestedMap(versionOf(definitions[0]), "schema", "openAPIV3Schema",
+		"properties", "status")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(unstructured.SetNestedField(status, map[string]any{"type": "integer"}, "properties", "port")).To(Succeed())
 	for _, field := range fields {
@@ -52,7 +53,8 @@ func withoutStatusFields(ctx context.Context, namespace string, fields ...string
 		}).Should(Succeed())
 		Eventually(ctx, func() bool {
 			writes++
-			patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"port":%d,"inventoryWrites":%[1]d}}`, writes))
+			patch := client.RawPatch(types.MergePatchType,
+				fmt.Appendf(nil, `{"status":{"port":%d,"inventoryWrites":%[1]d}}`, writes))
 			Expect(k8s.Status().Patch(ctx, current(ctx, probe), patch)).To(Succeed())
 			return current(ctx, probe).Status.InventoryWrites == 0
 		}).Should(Equal(isDropped))
@@ -66,7 +68,8 @@ var _ = Describe("An older definition of the components:", Serial, func() {
 	var namespace, operator string
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
-	It("without the number of the record, changes by other clients cause no search, and the component is reconciled", func(ctx SpecContext) {
+	It("without the number of the record, changes by other clients cause no search, and the component "+
+		"is reconciled", func(ctx SpecContext) {
 		withoutStatusFields(ctx, namespace, "inventoryWrites", "recordDigest")
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)

@@ -47,7 +47,8 @@ func (e edited) damage(ctx context.Context, fields []string, values func(field s
 	}
 	text, err := json.Marshal(map[string]any{"status": status})
 	Expect(err).NotTo(HaveOccurred())
-	Expect(k8s.Status().Patch(ctx, e.Gadget, client.RawPatch(types.MergePatchType, text), client.FieldOwner(backupTool))).To(Succeed())
+	Expect(k8s.Status().Patch(ctx, e.Gadget, client.RawPatch(types.MergePatchType, text), client.FieldOwner(backupTool))).
+		To(Succeed())
 }
 
 // fieldsOf returns the values of the fields of a status.
@@ -94,7 +95,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	})
 
 	text := func(name string, more ...string) string {
-		login := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s-login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}", name)
+		login := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s-login}, data: {password: {{ randAlphaNum "+
+			"16 | b64enc }}}}", name)
 		return together(append([]string{configMap(name+"-settings", "a"), login}, more...)...)
 	}
 	// start creates gadgets, and changes each of them, so that each has an older status.
@@ -109,7 +111,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		for i, e := range all {
 			all[i].older = current(ctx, e.Gadget).Status
 			change(ctx, e.Gadget, func(g *gadget.Gadget) {
-				g.Spec.Manifests = text(e.Name, configMap(e.Name+"-newer", "a"), configMap(e.Name+"-before", "a", preDelete(operator)))
+				g.Spec.Manifests = text(e.Name, configMap(e.Name+"-newer", "a"),
+					configMap(e.Name+"-before", "a", preDelete(operator)))
 				g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: "things.example.com", Kind: "*"}}
 			})
 		}
@@ -147,7 +150,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 
 	for _, inSecrets := range []bool{false, true} {
 		for _, running := range []bool{true, false} {
-			It(fmt.Sprintf("each field and each pair, removed or replaced by an older value, leaks and touches nothing (running: %t, inventory in Secrets: %t)", running, inSecrets), func(ctx SpecContext) {
+			It(fmt.Sprintf("each field and each pair, removed or replaced by an older value, leaks and touches nothing "+
+				"(running: %t, inventory in Secrets: %t)", running, inSecrets), func(ctx SpecContext) {
 				if inSecrets {
 					options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 				}
@@ -184,7 +188,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 	}
 
 	for _, running := range []bool{true, false} {
-		It(fmt.Sprintf("records that were swapped between two components leak and touch nothing (running: %t)", running), func(ctx SpecContext) {
+		It(fmt.Sprintf("records that were swapped between two components leak and touch nothing (running: %t)",
+			running), func(ctx SpecContext) {
 			all := start(ctx, []string{"one", "two"})
 			if !running {
 				stop()
@@ -192,7 +197,10 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 			one, two := fieldsOf(current(ctx, all[0].Gadget).Status), fieldsOf(current(ctx, all[1].Gadget).Status)
 			all[0].damage(ctx, recordFields, func(field string) any { return two[field] })
 			all[1].damage(ctx, recordFields, func(field string) any { return one[field] })
-			uids := []types.UID{mustGet(ctx, "v1", "ConfigMap", namespace, "one-newer").GetUID(), mustGet(ctx, "v1", "ConfigMap", namespace, "two-newer").GetUID()}
+			uids := []types.UID{
+				mustGet(ctx, "v1", "ConfigMap", namespace, "one-newer").GetUID(),
+				mustGet(ctx, "v1", "ConfigMap", namespace, "two-newer").GetUID(),
+			}
 			if !running {
 				runOperator(operator, options)
 			}
@@ -200,7 +208,10 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 				expectIntact(ctx, e, e.Name)
 			}
 			settle(ctx, operator)
-			Expect([]types.UID{mustGet(ctx, "v1", "ConfigMap", namespace, "one-newer").GetUID(), mustGet(ctx, "v1", "ConfigMap", namespace, "two-newer").GetUID()}).To(Equal(uids))
+			Expect([]types.UID{
+				mustGet(ctx, "v1", "ConfigMap", namespace, "one-newer").GetUID(),
+				mustGet(ctx, "v1", "ConfigMap", namespace, "two-newer").GetUID(),
+			}).To(Equal(uids))
 			expectEnd(ctx, all, 0)
 		})
 	}
@@ -219,7 +230,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		return found
 	}
 
-	It("content that was swapped between the Secrets of two components is not used: nothing is leaked, and no value changes", func(ctx SpecContext) {
+	It("content that was swapped between the Secrets of two components is not used: nothing is leaked, and no "+
+		"value changes", func(ctx SpecContext) {
 		options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 		all := start(ctx, []string{"inventory-1", "inventory-2", "phases-1", "phases-2", "rendered-1", "rendered-2"})
 		stop()
@@ -231,7 +243,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 			Expect(k8s.Update(ctx, two[kind], client.FieldOwner(backupTool))).To(Succeed())
 		}
 		runOperator(operator, options)
-		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
+		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).
+			Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
 		settle(ctx, operator)
 		for _, e := range all {
 			expectIntact(ctx, e, e.Name)
@@ -240,12 +253,14 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		for _, e := range all {
 			expectGone(ctx, e.Gadget)
 		}
-		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
+		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).
+			Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
 	})
 
-	It("older Secrets with records that are created again, with an older status, leak nothing and change no value", func(ctx SpecContext) {
+	It("older Secrets with records that are created again, with an older status, leak nothing and "+
+		"change no value", func(ctx SpecContext) {
 		options.component = component.Options{Limits: component.Limits{StatusInventory: -1}}
 		all := start(ctx, []string{"app"})
 		older := recordSecrets(ctx, all[0])
@@ -271,7 +286,8 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		expectEnd(ctx, all, 0)
 	})
 
-	It("an older status that is written back before the deletion leaks nothing, and the deletion phases run", func(ctx SpecContext) {
+	It("an older status that is written back before the deletion leaks nothing, and the "+
+		"deletion phases run", func(ctx SpecContext) {
 		all := start(ctx, []string{"app"})
 		stop()
 		writeBack(ctx, all[0].Gadget, all[0].older)

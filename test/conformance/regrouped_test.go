@@ -14,7 +14,8 @@ var _ = Describe("An object that the API server serves in two groups:", func() {
 	It("is kept when the manifests name it in the other group, and in the first one again", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		const common = "reason: Started\naction: Start\ntype: Normal\neventTime: 2026-01-02T03:04:05.000000Z\nreportingInstance: a\n"
+		const common = "reason: Started\naction: Start\ntype: Normal\neventTime: 2026-01-02T03:04:05.000000Z\n" +
+			"reportingInstance: a\n"
 		metadata := func(team, setting string) string {
 			return fmt.Sprintf("metadata: {name: started, labels: {team: %s}, annotations: {%s}}\n", team, setting)
 		}
@@ -56,13 +57,17 @@ var _ = Describe("An object that the API server serves in two groups:", func() {
 	It("is refused when the manifests contain it in both groups, and the message names both", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
-		const common = "metadata: {name: started}\nreason: Started\naction: Start\ntype: Normal\neventTime: 2026-01-02T03:04:05.000000Z\nreportingInstance: a\n"
+		const common = "metadata: {name: started}\nreason: Started\naction: Start\ntype: Normal\n" +
+			"eventTime: 2026-01-02T03:04:05.000000Z\nreportingInstance: a\n"
 		object := "{kind: Namespace, name: " + namespace + ", namespace: " + namespace + ", apiVersion: v1}\n"
-		core := "apiVersion: v1\nkind: Event\n" + common + "involvedObject: " + object + "reportingComponent: example.com/a\nmessage: it runs\n"
-		events := "apiVersion: events.k8s.io/v1\nkind: Event\n" + common + "regarding: " + object + "reportingController: example.com/a\nnote: it runs\n"
+		core := "apiVersion: v1\nkind: Event\n" + common + "involvedObject: " + object +
+			"reportingComponent: example.com/a\nmessage: it runs\n"
+		events := "apiVersion: events.k8s.io/v1\nkind: Event\n" + common + "regarding: " + object +
+			"reportingController: example.com/a\nnote: it runs\n"
 		g := newGadget(ctx, namespace, "app", together(core, events), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-			HavePrefix("True DependentFailed"), ContainSubstring("Event.events.k8s.io "+namespace+"/started (it is the same object as Event "+namespace+"/started"),
+			HavePrefix("True DependentFailed"),
+			ContainSubstring("Event.events.k8s.io "+namespace+"/started (it is the same object as Event "+namespace+"/started"),
 			ContainSubstring("leave one of them out")))
 		settle(ctx, operator)
 		mark := markAudit(ctx)

@@ -93,7 +93,8 @@ var _ = Describe("Event sources:", func() {
 })
 
 var _ = Describe("Hooks:", func() {
-	It("a hook compares a live dependent with its manifest of this pass, without a request for the manifest", func(ctx SpecContext) {
+	It("a hook compares a live dependent with its manifest of this pass, without a request for "+
+		"the manifest", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		key := manifests.Key{Kind: "ConfigMap", Namespace: namespace, Name: "a"}
 		var result atomic.Pointer[string]
@@ -108,7 +109,8 @@ var _ = Describe("Hooks:", func() {
 					return err
 				}
 				_, missing := dependents.Desired(manifests.Key{Kind: "ConfigMap", Namespace: namespace, Name: "b"})
-				text := fmt.Sprintln(desired.Data["value"], live.Data["value"], desired.UID == "", live.UID != "", apierrors.IsNotFound(missing))
+				text := fmt.Sprintln(desired.Data["value"], live.Data["value"], desired.UID == "", live.UID != "",
+					apierrors.IsNotFound(missing))
 				result.Store(&text)
 				return nil
 			},
@@ -133,6 +135,7 @@ var _ = Describe("Hooks:", func() {
 		mark := markAudit(ctx)
 		requestPass(ctx, g, operator)
 		Expect(*result.Load()).To(Equal("2 2 true true true\n"))
-		Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal([]string{"get configmaps 200"}), "the live object is read once")
+		Expect(verbs(requestsSince(ctx, mark, operator))).To(Equal([]string{"get configmaps 200"}),
+			"the live object is read once")
 	})
 })

@@ -40,7 +40,8 @@ var _ = Describe("Namespaces of related objects:", func() {
 		return reconciler, removeSource
 	}
 
-	It("an object in a namespace that the operator does not watch is an error, until the source names the namespace", func(ctx SpecContext) {
+	It("an object in a namespace that the operator does not watch is an error, until the source names "+
+		"the namespace", func(ctx SpecContext) {
 		c := shared(ctx, elsewhere, "shared", "a")
 		o := configMapOptions{Of: toShared(elsewhere), Part: contentOf, Whole: true}
 		mark := markAudit(ctx)
@@ -48,7 +49,8 @@ var _ = Describe("Namespaces of related objects:", func() {
 		g := newGadget(ctx, namespace, "app", "", servedBy(operator), retrySoon)
 		message := "ConfigMap " + elsewhere + `/shared: namespace "` + elsewhere + `" is not watched, because it is not in ` +
 			"Options.Watching.Namespaces; name the namespaces of these objects in RelatedOptions.Namespaces"
-		expectCondition(ctx, g, metav1alpha1.ConditionInputStale, And(HavePrefix("True FetchFailed: settings: since "), HaveSuffix(message)))
+		expectCondition(ctx, g, metav1alpha1.ConditionInputStale, And(HavePrefix("True FetchFailed: settings: since "),
+			HaveSuffix(message)))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring(message)))
 		Expect(rendered(ctx, namespace)()).To(ContainSubstring("not found"), "the component was rendered without its value")
 
@@ -69,7 +71,8 @@ var _ = Describe("Namespaces of related objects:", func() {
 		}))).To(BeEmpty(), "a watch on other namespaces")
 	})
 
-	It("all namespaces can be watched for related objects although components are watched in some only", func(ctx SpecContext) {
+	It("all namespaces can be watched for related objects although components are watched "+
+		"in some only", func(ctx SpecContext) {
 		shared(ctx, elsewhere, "shared", "a")
 		run(eventsource.Related("settings", configMapOptions{
 			Of: toShared(elsewhere), Part: contentOf, Namespaces: []string{metav1.NamespaceAll},
@@ -78,7 +81,8 @@ var _ = Describe("Namespaces of related objects:", func() {
 		Expect(rendered(ctx, namespace)()).To(Equal(`{"settings":[{"value":"a"}]}`))
 	})
 
-	It("cluster-scoped related objects have one watch where components are watched in some namespaces only", func(ctx SpecContext) {
+	It("cluster-scoped related objects have one watch where components are watched in some "+
+		"namespaces only", func(ctx SpecContext) {
 		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: namespace, Labels: map[string]string{"zone": "a"}}}
 		Expect(k8s.Create(ctx, node)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(k8s.Delete(ctx, node))).To(Succeed()) })

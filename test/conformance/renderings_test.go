@@ -37,7 +37,8 @@ var _ = Describe("The cached rendering of a component:", func() {
 
 	It("a repair applies the cached rendering without rendering again", func(ctx SpecContext) {
 		run(0)
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"),
+			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		before := rendered.renderings.Load()
@@ -46,15 +47,18 @@ var _ = Describe("The cached rendering of a component:", func() {
 		Expect(rendered.renderings.Load()).To(Equal(before))
 	})
 
-	It("a repair renders again if the rendering was too large for the cache, and writes only the missing dependent", func(ctx SpecContext) {
+	It("a repair renders again if the rendering was too large for the cache, and writes only the "+
+		"missing dependent", func(ctx SpecContext) {
 		run(1)
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a")+"\n---\n"+configMap("others", "b"),
+			servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		before, mark := rendered.renderings.Load(), markAudit(ctx)
 		repairs(ctx, "ConfigMap", "settings")
 		Expect(rendered.renderings.Load()).To(BeNumerically(">", before))
-		Expect(verbs(requestsSince(ctx, mark, operator).Writes())).To(ConsistOf("patch configmaps 201", "update gadgets/status 200"))
+		Expect(verbs(requestsSince(ctx, mark, operator).Writes())).To(ConsistOf("patch configmaps 201",
+			"update gadgets/status 200"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 	})
 

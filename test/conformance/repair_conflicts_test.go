@@ -90,7 +90,8 @@ func (r *ring) run(ctx context.Context) result.Outcome {
 func (r *ring) undone(ctx context.Context, write func(), wanted func(result.Outcome) bool) result.Outcome {
 	GinkgoHelper()
 	write()
-	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(), "the watch did not deliver the write that undoes the repair")
+	Eventually(ctx, func() (bool, error) { return r.finds(ctx) }).Should(BeTrue(),
+		"the watch did not deliver the write that undoes the repair")
 	return r.after(ctx, time.Second, wanted)
 }
 
@@ -167,9 +168,11 @@ func rivals() map[string]rival {
 		"a value, by server-side apply with force, as another operator does": {
 			settings, func(ctx context.Context, namespace string) {
 				o := &unstructured.Unstructured{Object: map[string]any{
-					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": "settings"}, "data": map[string]any{"value": "theirs"},
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": namespace, "name": "settings"},
+					"data": map[string]any{"value": "theirs"},
 				}}
-				Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("other.example.com"), client.ForceOwnership)).To(Succeed())
+				Expect(k8s.Apply(ctx, client.ApplyConfigurationFromUnstructured(o), client.FieldOwner("other.example.com"),
+					client.ForceOwnership)).To(Succeed())
 			},
 			`data.value is changed repeatedly by "other.example.com" (Apply)`, valueLost,
 		},
@@ -181,11 +184,13 @@ func rivals() map[string]rival {
 			deployment("web"), func(ctx context.Context, namespace string) {
 				o := mustGet(ctx, "apps/v1", "Deployment", namespace, "web")
 				scale := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: 3}}
-				Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale), client.FieldOwner("kube-controller-manager"))).To(Succeed())
+				Expect(k8s.SubResource("scale").Update(ctx, o, client.WithSubResourceBody(scale),
+					client.FieldOwner("kube-controller-manager"))).To(Succeed())
 			},
 			`spec.replicas is changed repeatedly by "kube-controller-manager" (Update of scale); a HorizontalPodAutoscaler sets it: name spec.replicas in the annotation ignore to let the autoscaler own it`,
 			func(ctx context.Context, namespace string) bool {
-				n, _, _ := unstructured.NestedInt64(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").Object, "spec", "replicas")
+				n, _, _ := unstructured.NestedInt64(mustGet(ctx, "apps/v1", "Deployment", namespace, "web").Object,
+					"spec", "replicas")
 				return n != 1
 			},
 		},
@@ -195,7 +200,8 @@ func rivals() map[string]rival {
 var _ = Describe("Repair conflicts:", func() {
 	forEachPolicy(func(policy string) {
 		for name, r := range rivals() {
-			It("a repair conflict over "+name+" delays the repairs, names the conflicting manager, and ends when that manager stops", func(ctx SpecContext) {
+			It("a repair conflict over "+name+
+				" delays the repairs, names the conflicting manager, and ends when that manager stops", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				policies := metav1alpha1.Policies{Update: metav1alpha1.UpdatePolicy(policy)}
 				e := newRing(ctx, namespace, r.manifest, policies)
@@ -215,13 +221,18 @@ var _ = Describe("Repair conflicts:", func() {
 				Expect(conflicts).To(HaveExactElements(HaveField("Message", ContainSubstring(r.message))))
 
 				for range 8 {
-					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts), "the repair must not change the reported repair conflict")
+					Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts),
+						"the repair must not change the reported repair conflict")
 					Expect(e.undone(ctx, undo, putOff).RepairConflicts).To(Equal(conflicts))
 				}
 				Expect(e.writes(ctx, mark)).To(HaveLen(free+8), "%v", verbs(e.writes(ctx, mark)))
 
-				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts), "the repair conflict must still be reported, because the repair may be undone again")
-				e.after(ctx, 6*time.Minute, func(o result.Outcome) bool { return len(o.RepairConflicts) == 0 && o.Applied && o.Ready == 1 })
+				Expect(e.after(ctx, 6*time.Minute, repaired).RepairConflicts).To(Equal(conflicts),
+					"the repair conflict must still be reported, because the repair may be undone again")
+				e.after(ctx, 6*time.Minute, func(o result.Outcome) bool {
+					return len(o.RepairConflicts) == 0 && o.Applied &&
+						o.Ready == 1
+				})
 				Expect(r.lost(ctx, namespace)).To(BeFalse())
 			})
 		}
@@ -256,11 +267,13 @@ var _ = Describe("Repair conflicts:", func() {
 		}
 	}
 
-	It("a component with a repair conflict is not ready, names the conflicting manager, and repairs other dependents without delay", func(ctx SpecContext) {
+	It("a component with a repair conflict is not ready, names the conflicting manager, and repairs other dependents "+
+		"without delay", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		wave := func(n int) string { return fmt.Sprintf("%s/order: %q", operator, fmt.Sprint(n)) }
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("late", "ours", wave(1))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("late", "ours", wave(1))),
+			servedBy(operator))
 		expectReady(ctx, g)
 		stop := tune(ctx, namespace)
 		defer stop()
@@ -272,14 +285,16 @@ var _ = Describe("Repair conflicts:", func() {
 
 		mark := markAudit(ctx)
 		patch(ctx, newConfigMap(namespace, "late"), `{"data":{"value":"theirs"}}`)
-		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"), "another dependent was not repaired at once")
+		Eventually(ctx, func() string { return valueOf(ctx, namespace, "late") }).Should(Equal("ours"),
+			"another dependent was not repaired at once")
 		var written testcluster.Events
 		Eventually(ctx, func() testcluster.Events {
 			written = inNamespace(requestsSince(ctx, mark, operator), namespace).Writes()
 			return written.Where(named("settings"))
 		}).ShouldNot(BeEmpty(), "the delayed repair must be made without a request for a pass")
 		Expect(written.Where(named("late"))).To(HaveLen(1), "%v", verbs(written))
-		Expect(written.Resource("gadgets")).To(BeEmpty(), "a repair of the dependent with a repair conflict must not change the status: %v", verbs(written))
+		Expect(written.Resource("gadgets")).To(BeEmpty(),
+			"a repair of the dependent with a repair conflict must not change the status: %v", verbs(written))
 		Expect(hasRepairConflict(ctx, g)()).To(BeTrue())
 
 		stop()
@@ -310,12 +325,15 @@ var _ = Describe("Repair conflicts:", func() {
 			Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
 			Expect(valueOf(ctx, namespace, "settings")).To(Equal("ours"))
 			repairs := succeeded(writes(ctx, operatorName, namespace).Where(named("settings")))
-			repaired, over := repairs[len(repairs)-1].Time, meta.FindStatusCondition(current(ctx, g).Status.Conditions, metav1alpha1.ConditionReady)
-			Expect(over.LastTransitionTime.Time).To(BeTemporally("<", repaired.Add(20*time.Second)), "without the user's action the conflict would end over half a minute after a repair")
+			repaired, over := repairs[len(repairs)-1].Time, meta.FindStatusCondition(current(ctx, g).Status.Conditions,
+				metav1alpha1.ConditionReady)
+			Expect(over.LastTransitionTime.Time).To(BeTemporally("<", repaired.Add(20*time.Second)),
+				"without the user's action the conflict would end over half a minute after a repair")
 		})
 	}
 
-	It("a component with the condition Contested of an earlier version is taken over without a write to a dependent", func(ctx SpecContext) {
+	It("a component with the condition Contested of an earlier version is taken over without a write "+
+		"to a dependent", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"), servedBy(operator))
@@ -348,12 +366,14 @@ var _ = Describe("Repair conflicts:", func() {
 		expectGone(ctx, newConfigMap(namespace, "settings"))
 	})
 
-	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no repair conflict", func(ctx SpecContext) {
+	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no "+
+		"repair conflict", func(ctx SpecContext) {
 		const many = 300
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		text := func(changed int, value string) string {
-			return together(configMap("settings", "ours"), configMaps("old", many-changed, "ours"), configMaps("new", changed, value))
+			return together(configMap("settings", "ours"), configMaps("old", many-changed, "ours"),
+				configMaps("new", changed, value))
 		}
 		g := newGadget(ctx, namespace, "app", text(100, "ours"), servedBy(operator))
 		expectReady(ctx, g)
@@ -387,6 +407,7 @@ var _ = Describe("Repair conflicts:", func() {
 		Expect(hasRepairConflict(ctx, g)()).To(BeFalse())
 		expected := 3 + many - 100 + 100
 		Expect(len(succeeded(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps")))).
-			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)), "each dependent is written once after its edit, and once for its new manifest")
+			To(And(BeNumerically(">=", expected), BeNumerically("<=", expected+100)),
+				"each dependent is written once after its edit, and once for its new manifest")
 	})
 })

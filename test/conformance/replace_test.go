@@ -21,7 +21,8 @@ var _ = Describe("Fields of other managers through an upgrade:", func() {
 	}
 
 	for _, policy := range inPlacePolicies {
-		It("a CA bundle that another client injected is kept through an upgrade with the update policy "+policy, func(ctx SpecContext) {
+		It("a CA bundle that another client injected is kept through an upgrade with the update policy "+
+			policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			bundle := base64.StdEncoding.EncodeToString(cluster.Config().CAData)
 			Expect(bundle).NotTo(BeEmpty())
@@ -58,9 +59,11 @@ webhooks:
 				return mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 			}
 			injected := hook()
-			Expect(unstructured.SetNestedField(first(injected, "webhooks").Object, bundle, "clientConfig", "caBundle")).To(Succeed())
+			Expect(unstructured.SetNestedField(first(injected, "webhooks").Object, bundle, "clientConfig", "caBundle")).
+				To(Succeed())
 			Expect(k8s.Update(ctx, injected)).To(Succeed())
-			patchAs(ctx, "injector", crd(), fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`, bundle))
+			patchAs(ctx, "injector", crd(), fmt.Sprintf(`{"spec":{"conversion":{"webhook":{"clientConfig":{"caBundle":%q}}}}}`,
+				bundle))
 
 			changeManifests(ctx, g, together(webhook(2), definition("b")))
 			expectReady(ctx, g)
@@ -72,11 +75,13 @@ webhooks:
 			expectGone(ctx, g)
 		})
 
-		It("the status of a type without the subresource status is kept through an upgrade, except the fields in the manifest, with the update policy "+policy, func(ctx SpecContext) {
+		It("the status of a type without the subresource status is kept through an upgrade, except the fields in the "+
+			"manifest, with the update policy "+policy, func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
 			definition := removeLine(widgetDefinition(group), "subresources: {status: {}}")
 			instance := func(size int, phase string) string {
-				return fmt.Sprintf("apiVersion: %s/v1\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {size: %d}\nstatus: {%s}", group, updatePolicy(policy), size, phase)
+				return fmt.Sprintf("apiVersion: %s/v1\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {size: %d}\n"+
+					"status: {%s}", group, updatePolicy(policy), size, phase)
 			}
 			one := func() *unstructured.Unstructured { return mustGet(ctx, group+"/v1", "Widget", namespace, "one") }
 			g := newGadget(ctx, namespace, "app", together(definition, instance(1, "phase: New")))
@@ -91,7 +96,8 @@ webhooks:
 			By("creating an instance in a component that does not define the type")
 			other := newGadget(ctx, namespace, "other", strings.Replace(instance(1, "phase: New"), "name: one", "name: two", 1))
 			expectReady(ctx, other)
-			Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "two").Object["status"]).To(Equal(map[string]any{"phase": "New"}))
+			Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "two").Object["status"]).
+				To(Equal(map[string]any{"phase": "New"}))
 			remove(ctx, other)
 			expectGone(ctx, other)
 			remove(ctx, g)
@@ -106,7 +112,9 @@ var _ = Describe("Changes of the update policy:", func() {
 			if from == to {
 				continue
 			}
-			It("a change of the update policy from "+from+" to "+to+" leaves a single entry of the operator in the managed fields, and later removes fields that the manifest drops", func(ctx SpecContext) {
+			It("a change of the update policy from "+from+" to "+to+
+				" leaves a single entry of the operator in the managed fields, and later removes fields that the "+
+				"manifest drops", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				const data = "a: x, dropped: x"
 				g := newGadget(ctx, namespace, "app", settingsMap(data, updatePolicy(from)))
@@ -120,7 +128,8 @@ var _ = Describe("Changes of the update policy:", func() {
 				after := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 				Expect(managers(after)).To(ConsistOf(ownEntry(to)))
 				Expect(after.GetUID()).To(Equal(before.GetUID()), "a change of the policy must not recreate the object")
-				written := succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).
+				written := succeeded(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").
+					Writes()).
 					Where(func(e testcluster.Event) bool { return !strings.Contains(e.RequestURI, "dryRun") })
 				budget := 1
 				if from == "replace" {
@@ -135,13 +144,15 @@ var _ = Describe("Changes of the update policy:", func() {
 		}
 	}
 
-	It("after a change of the component's default update policy, the managed fields contain a single entry of the operator", func(ctx SpecContext) {
+	It("after a change of the component's default update policy, the managed fields contain a single entry of "+
+		"the operator", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x, dropped: x"))
 		expectReady(ctx, g)
 		for _, policy := range []string{"replace", "ssa-merge", "replace"} {
 			change(ctx, g, func(g *gadget.Gadget) { g.Spec.Policies.Update = metav1alpha1.UpdatePolicy(policy) })
-			Eventually(ctx, func() []string { return managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings")) }).Should(ConsistOf(ownEntry(policy)))
+			Eventually(ctx, func() []string { return managers(mustGet(ctx, "v1", "ConfigMap", namespace, "settings")) }).
+				Should(ConsistOf(ownEntry(policy)))
 			expectReady(ctx, g)
 		}
 		changeManifests(ctx, g, settingsMap("a: x"))

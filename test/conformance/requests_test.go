@@ -21,7 +21,8 @@ import (
 )
 
 var _ = Describe("Requests of an operator:", func() {
-	It("the id of the cluster is read once, although several components need the id at the same time", func(ctx SpecContext) {
+	It("the id of the cluster is read once, although several components need the id at "+
+		"the same time", func(ctx SpecContext) {
 		const workers = 8
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
@@ -51,7 +52,8 @@ var _ = Describe("Requests of an operator:", func() {
 		Expect(requestsSince(ctx, mark, operator).Resource("namespaces").Verb("get")).To(HaveLen(1))
 	})
 
-	It("an operator without a user agent in its configuration uses the default user agent of client-go", func(ctx SpecContext) {
+	It("an operator without a user agent in its configuration uses the default user agent "+
+		"of client-go", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{noUserAgent: true})
@@ -62,18 +64,20 @@ var _ = Describe("Requests of an operator:", func() {
 		Expect(requests.UserAgent("Go-http-client")).To(BeEmpty())
 	})
 
-	It("a dependent that was just applied is not read, although its controller writes the status of the dependent at once", func(ctx SpecContext) {
+	It("a dependent that was just applied is not read, although its controller writes the status of the "+
+		"dependent at once", func(ctx SpecContext) {
 		if !cluster.HasControllers {
 			Skip("no controller manager")
 		}
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		// rolledOut waits until the controller of Deployments has written the status.
 		rolledOut := func(name string) error {
-			return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 10*time.Second, true, func(ctx context.Context) (bool, error) {
-				d := &appsv1.Deployment{}
-				err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, d)
-				return d.Status.ObservedGeneration > 0, err
-			})
+			return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 10*time.Second,
+				true, func(ctx context.Context) (bool, error) {
+					d := &appsv1.Deployment{}
+					err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, d)
+					return d.Status.ObservedGeneration > 0, err
+				})
 		}
 		isWrite := writesTo(namespace, "deployments")
 		runOperator(operator, operatorOptions{transport: func(next http.RoundTripper) http.RoundTripper {

@@ -23,7 +23,9 @@ var _ = Describe("Restarts of an operator:", func() {
 
 	// next stops an operator, calls meanwhile, and starts the next operator. It returns a function that waits until that
 	// operator has made a pass for each gadget, and returns its requests. Leases, events and discovery are excluded.
-	next := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) func() testcluster.Events {
+	next := func(ctx context.Context, stop func(), gadgets int, o operatorOptions,
+		meanwhile func(),
+	) func() testcluster.Events {
 		GinkgoHelper()
 		settle(ctx, operator)
 		stop()
@@ -39,7 +41,9 @@ var _ = Describe("Restarts of an operator:", func() {
 			})
 		}
 	}
-	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions, meanwhile func()) testcluster.Events {
+	restart := func(ctx context.Context, stop func(), gadgets int, o operatorOptions,
+		meanwhile func(),
+	) testcluster.Events {
 		GinkgoHelper()
 		return next(ctx, stop, gadgets, o, meanwhile)()
 	}
@@ -74,7 +78,8 @@ var _ = Describe("Restarts of an operator:", func() {
 				setting := fmt.Sprintf("%s/update-policy: %s", operator, policy)
 				for i := range gadgets {
 					name := fmt.Sprintf("app-%d", i)
-					all = append(all, newGadget(ctx, namespace, name, together(configMaps(name, count, "a", setting), deployment(name, setting)), servedBy(operator)))
+					all = append(all, newGadget(ctx, namespace, name, together(configMaps(name, count, "a", setting),
+						deployment(name, setting)), servedBy(operator)))
 				}
 				for _, g := range all {
 					expectReady(ctx, g)
@@ -88,7 +93,8 @@ var _ = Describe("Restarts of an operator:", func() {
 				Expect(besides(made)).To(BeEmpty())
 				// The operator watches definitions and APIServices to know the served types, and Secrets with its finalizer to find
 				// records that are no longer used.
-				Expect(kinds(made)).To(ConsistOf("gadgets", "configmaps", "deployments", "secrets", "customresourcedefinitions", "apiservices"))
+				Expect(kinds(made)).To(ConsistOf("gadgets", "configmaps", "deployments", "secrets", "customresourcedefinitions",
+					"apiservices"))
 			})
 
 			It("a dependent that drifted while no operator ran is repaired by one write", func(ctx SpecContext) {
@@ -100,13 +106,15 @@ var _ = Describe("Restarts of an operator:", func() {
 				made := requests()
 				// With the policies recreate and replace, the object is read before the write.
 				Expect(len(made.Verb("get").Resource("configmaps"))).To(BeNumerically("<=", 1))
-				Expect(made.Verb("update", "patch", "create").Resource("configmaps", "deployments")).To(HaveLen(1), "%v", verbs(made))
+				Expect(made.Verb("update", "patch", "create").Resource("configmaps", "deployments")).To(HaveLen(1),
+					"%v", verbs(made))
 			})
 
 			It("a dependent that was deleted while no operator ran is created by one write", func(ctx SpecContext) {
 				_, stop := start(ctx)
 				requests := next(ctx, stop, gadgets, operatorOptions{}, func() { remove(ctx, newConfigMap(namespace, "app-0-3")) })
-				Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "app-0-3"); return err }).Should(Succeed())
+				Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "app-0-3"); return err }).
+					Should(Succeed())
 				made := requests()
 				Expect(made.Writes().Resource("configmaps", "deployments")).To(HaveLen(1), "%v", verbs(made))
 				Expect(made.Verb("get").Resource("configmaps", "deployments")).To(BeEmpty())
@@ -118,7 +126,8 @@ var _ = Describe("Restarts of an operator:", func() {
 		create(ctx, configMapIn(namespace, "source", "a"))
 		options := operatorOptions{generate: &chart{}}
 		stop := runOperator(operator, options)
-		g := newGadget(ctx, namespace, "app", `{apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {value: {{ (lookup "v1" "ConfigMap" .Release.Namespace "source").data.value }}}}`, servedBy(operator))
+		g := newGadget(ctx, namespace, "app",
+			`{apiVersion: v1, kind: ConfigMap, metadata: {name: copy}, data: {value: {{ (lookup "v1" "ConfigMap" .Release.Namespace "source").data.value }}}}`, servedBy(operator))
 		expectReady(ctx, g)
 		made := restart(ctx, stop, 1, options, nothing)
 		Expect(besides(made)).To(Equal([]string{"get configmaps 200"}))
@@ -126,7 +135,8 @@ var _ = Describe("Restarts of an operator:", func() {
 
 	It("a restarted operator does not read the Secret with the objects of deletion phases", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
-		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+		g := newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))),
+			servedBy(operator))
 		expectReady(ctx, g)
 		Expect(records(ctx, namespace)).To(HaveLen(1))
 		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(BeEmpty())
@@ -135,7 +145,9 @@ var _ = Describe("Restarts of an operator:", func() {
 	It("a restart reads a pinned rendering, and writes nothing", func(ctx SpecContext) {
 		options := operatorOptions{generate: &chart{}}
 		stop := runOperator(operator, options)
-		g := newGadget(ctx, namespace, "app", `{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`, servedBy(operator))
+		g := newGadget(ctx, namespace, "app",
+			`{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}`,
+			servedBy(operator))
 		expectReady(ctx, g)
 		Expect(besides(restart(ctx, stop, 1, options, nothing))).To(Equal([]string{"get secrets 200"}))
 	})
@@ -145,16 +157,21 @@ var _ = Describe("Restarts of an operator:", func() {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), inCluster("near"), servedBy(operator))
 		expectReady(ctx, g)
-		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(ConsistOf("get secrets 200", "get namespaces 200"))
+		Expect(besides(restart(ctx, stop, 1, operatorOptions{}, nothing))).To(ConsistOf("get secrets 200",
+			"get namespaces 200"))
 	})
 
-	It("if the status names the UID of another object, as after a restore from a backup, a restarted operator reads the id of the cluster, and writes no dependent", func(ctx SpecContext) {
+	It("if the status names the UID of another object, as after a restore from a backup, a restarted operator reads the "+
+		"id of the cluster, and writes no dependent", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", count, "a"), servedBy(operator))
 		expectReady(ctx, g)
 		identity := current(ctx, g).Status.Identity
 		Expect(identity).To(HaveSuffix("/" + string(g.UID)))
-		made := restart(ctx, stop, 1, operatorOptions{}, func() { identify(ctx, g, "elsewhere/11111111-1111-1111-1111-111111111111") })
+		made := restart(ctx, stop, 1, operatorOptions{}, func() {
+			identify(ctx, g,
+				"elsewhere/11111111-1111-1111-1111-111111111111")
+		})
 		Expect(made.Verb("get")).To(HaveLen(1))
 		Expect(made.Resource("namespaces").Verb("get")).To(HaveLen(1))
 		Expect(verbs(made.Writes().Resource("configmaps"))).To(BeEmpty())
@@ -167,7 +184,8 @@ var _ = Describe("Restarts of an operator:", func() {
 		edited := func(ctx context.Context) (g *gadget.Gadget, identity string) {
 			GinkgoHelper()
 			stop := runOperator(operator, operatorOptions{})
-			g = newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))), servedBy(operator))
+			g = newGadget(ctx, namespace, "app", together(configMaps("cm", count, "a"), oneJob("clean", preDelete(operator))),
+				servedBy(operator))
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			stop()
@@ -183,7 +201,8 @@ var _ = Describe("Restarts of an operator:", func() {
 			Eventually(ctx, func() string { return current(ctx, g).Status.Identity }).Should(Equal(identity))
 			expectReady(ctx, g)
 			settle(ctx, operator)
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).To(HaveEach(HavePrefix("update gadgets/status")))
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes())).
+				To(HaveEach(HavePrefix("update gadgets/status")))
 			Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, namespace)))
 		})
 
@@ -196,7 +215,8 @@ var _ = Describe("Restarts of an operator:", func() {
 			Expect(records(ctx, namespace)).To(BeEmpty())
 		})
 
-		It("dependents that are no longer rendered are pruned although the status has a wrong cluster id", func(ctx SpecContext) {
+		It("dependents that are no longer rendered are pruned although the status has a "+
+			"wrong cluster id", func(ctx SpecContext) {
 			g, _ := edited(ctx)
 			changeManifests(ctx, g, configMaps("cm", 2, "b"))
 			runOperator(operator, operatorOptions{})
@@ -205,7 +225,8 @@ var _ = Describe("Restarts of an operator:", func() {
 			Expect(records(ctx, namespace)).To(BeEmpty())
 		})
 
-		It("no finalizer stays on Secrets if a component with a wrong cluster id in the status is deleted without its finalizer", func(ctx SpecContext) {
+		It("no finalizer stays on Secrets if a component with a wrong cluster id in the status is deleted without "+
+			"its finalizer", func(ctx SpecContext) {
 			g, _ := edited(ctx)
 			change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
 			remove(ctx, g)

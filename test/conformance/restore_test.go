@@ -32,20 +32,24 @@ var _ = Describe("Restores of backups:", func() {
 	// moveFrom gives an object the marks of a component in another cluster.
 	moveFrom := func(cluster string, backup *unstructured.Unstructured) {
 		owner := manifests.Owner{
-			Cluster: cluster, Reconciler: operator, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace, Name: "app",
+			Cluster: cluster, Reconciler: operator, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace,
+			Name: "app",
 		}
 		labels, annotations := map[string]string{}, map[string]string{}
 		maps.Copy(labels, backup.GetLabels())
 		maps.Copy(annotations, backup.GetAnnotations())
-		labels[operator+"/"+manifests.LabelOwnerID], annotations[operator+"/"+manifests.AnnotationOwnerID] = owner.ID(), owner.String()
+		labels[operator+"/"+manifests.LabelOwnerID], annotations[operator+"/"+manifests.AnnotationOwnerID] = owner.ID(),
+			owner.String()
 		backup.SetLabels(labels)
 		backup.SetAnnotations(annotations)
 	}
 
 	for _, withStatus := range []bool{false, true} {
-		It(fmt.Sprintf("a namespace that is restored in the same cluster goes on without a hand, also with an empty list of objects to adopt (with the status: %t)", withStatus), func(ctx SpecContext) {
+		It(fmt.Sprintf("a namespace that is restored in the same cluster goes on without a hand, also with an empty list of "+
+			"objects to adopt (with the status: %t)", withStatus), func(ctx SpecContext) {
 			runOperator(operator, operatorOptions{})
-			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("other", "a")), servedBy(operator), adopting())
+			g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("other", "a")),
+				servedBy(operator), adopting())
 			expectReady(ctx, g)
 			settle(ctx, operator)
 			saved := current(ctx, g)
@@ -86,7 +90,8 @@ var _ = Describe("Restores of backups:", func() {
 	}
 
 	for cluster, moved := range map[string]bool{"in the same cluster": false, "in another cluster": true} {
-		It("a restored object keeps fields that its manifest does not set, also after later changes: "+cluster, func(ctx SpecContext) {
+		It("a restored object keeps fields that its manifest does not set, also after later changes: "+
+			cluster, func(ctx SpecContext) {
 			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 			runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
@@ -122,17 +127,20 @@ var _ = Describe("Restores of backups:", func() {
 		Expect(unstructured.SetNestedField(backup.Object, "slow", "spec", "storageClassName")).To(Succeed())
 		moveFrom(former, backup)
 		restore(ctx, backup)
-		g := newGadget(ctx, namespace, "app", "", func(g *gadget.Gadget) { g.Spec.Suspend = true }, adopting(metav1alpha1.AdoptRule{Cluster: former}))
+		g := newGadget(ctx, namespace, "app", "", func(g *gadget.Gadget) { g.Spec.Suspend = true },
+			adopting(metav1alpha1.AdoptRule{Cluster: former}))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 		forecast, err := foresee(ctx, current(ctx, g), claim)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Steps).To(HaveExactElements(And(
-			HaveField("Effect", result.EffectAdopt), HaveField("Adopts.Lost", Not(ContainElement(HaveField("Path", HavePrefix("spec"))))),
+			HaveField("Effect", result.EffectAdopt),
+			HaveField("Adopts.Lost", Not(ContainElement(HaveField("Path", HavePrefix("spec"))))),
 		)))
 		changeManifests(ctx, g, claim)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = false })
 		Eventually(ctx, func() any {
-			return mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetAnnotations()[operator+"/"+manifests.AnnotationOwnerID]
+			return mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetAnnotations()[operator+"/"+
+				manifests.AnnotationOwnerID]
 		}).ShouldNot(ContainSubstring(former))
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").Object["spec"]).To(And(
 			HaveKeyWithValue("volumeName", "volume-1"), HaveKeyWithValue("storageClassName", "slow"),
@@ -156,17 +164,20 @@ var _ = Describe("Restores of backups:", func() {
 			return backup
 		}
 
-		It("in the same cluster, a restored object keeps them, and an object that was not restored gets new ones", func(ctx SpecContext) {
+		It("in the same cluster, a restored object keeps them, and an object that was not restored "+
+			"gets new ones", func(ctx SpecContext) {
 			backup := lose(ctx)
 			restore(ctx, backup)
 			g := newGadget(ctx, namespace, "app", generated, servedBy(operator))
 			expectReady(ctx, g)
 			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))
 			Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).Should(ContainElement(And(
-				ContainSubstring("values of existing objects that are kept: Secret login: stringData.password"), Not(ContainSubstring("new values: ConfigMap")),
+				ContainSubstring("values of existing objects that are kept: Secret login: stringData.password"),
+				Not(ContainSubstring("new values: ConfigMap")),
 			)))
 			changeManifests(ctx, g, generated+"# new inputs\n")
-			Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).ShouldNot(Equal(backup.Object["data"]))
+			Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).
+				ShouldNot(Equal(backup.Object["data"]))
 		})
 
 		It("an object keeps them that another component takes over with the adoption policy always", func(ctx SpecContext) {
@@ -174,7 +185,8 @@ var _ = Describe("Restores of backups:", func() {
 			one := newGadget(ctx, namespace, "one", generated, servedBy(operator))
 			expectReady(ctx, one)
 			password, value := content(ctx, "Secret", namespace, "login"), content(ctx, "ConfigMap", namespace, "other")
-			two := newGadget(ctx, namespace, "two", generated, servedBy(operator), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptAlways })
+			two := newGadget(ctx, namespace, "two", generated,
+				servedBy(operator), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptAlways })
 			expectReady(ctx, two)
 			remove(ctx, one)
 			expectGone(ctx, one)
@@ -182,13 +194,15 @@ var _ = Describe("Restores of backups:", func() {
 			Expect(content(ctx, "ConfigMap", namespace, "other")).To(Equal(value))
 		})
 
-		It("in another cluster, an object keeps them that the component takes over from its previous cluster", func(ctx SpecContext) {
+		It("in another cluster, an object keeps them that the component takes over from its "+
+			"previous cluster", func(ctx SpecContext) {
 			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 			backup := lose(ctx)
 			moveFrom(former, backup)
 			restore(ctx, backup)
 			g := newGadget(ctx, namespace, "app", generated, servedBy(operator), adopting())
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"), ContainSubstring(former)))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
+				ContainSubstring(former)))
 			change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: former}))
 			expectReady(ctx, g)
 			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))

@@ -60,7 +60,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had))
 	})
 
-	It("with Options.Watching.Metadata, a change of other metadata of the component starts a pass, and a change of the status starts no pass", func(ctx SpecContext) {
+	It("with Options.Watching.Metadata, a change of other metadata of the component starts a pass, and a change of the "+
+		"status starts no pass", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{
 			component: component.Options{Watching: component.Watching{Metadata: true}},
 		})
@@ -79,7 +80,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had + 2))
 	})
 
-	It("with Options.Watching.Status, a change of the author's status by another client starts a pass", func(ctx SpecContext) {
+	It("with Options.Watching.Status, a change of the author's status by another client "+
+		"starts a pass", func(ctx SpecContext) {
 		operator, count := newOperatorName(), &atomic.Int64{}
 		o := operatorOptions{component: component.Options{Watching: component.Watching{Status: true}}}
 		var r *component.Reconciler[*gadget.Gadget]
@@ -109,7 +111,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(count.Load()).To(Equal(had + 2))
 	})
 
-	It("with a limiter, a burst of passes begins at once, and later passes wait and handle all changes", func(ctx SpecContext) {
+	It("with a limiter, a burst of passes begins at once, and later passes wait and "+
+		"handle all changes", func(ctx SpecContext) {
 		const burst, period = 12, time.Hour
 		operator, limiter := newOperatorName(), &steeredLimiter{Limiter: component.PassesWithin(burst, period)}
 		runOperator(operator, operatorOptions{
@@ -119,7 +122,8 @@ var _ = Describe("The schedule of passes:", func() {
 		expectReady(ctx, g)
 		value := func() string {
 			GinkgoHelper()
-			found, _, err := unstructured.NestedString(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").Object, "data", "value")
+			found, _, err := unstructured.NestedString(mustGet(ctx, "v1", "ConfigMap", g.Namespace, "settings").Object,
+				"data", "value")
 			Expect(err).NotTo(HaveOccurred())
 			return found
 		}
@@ -127,7 +131,8 @@ var _ = Describe("The schedule of passes:", func() {
 		for ; limiter.passed.Load() < burst; changes++ {
 			want := fmt.Sprint(changes + 1)
 			changeManifests(ctx, g, configMap("settings", want))
-			Eventually(ctx, func() bool { return value() == want || limiter.passed.Load() >= burst }).Should(BeTrue(), "the change must not wait")
+			Eventually(ctx, func() bool { return value() == want || limiter.passed.Load() >= burst }).Should(BeTrue(),
+				"the change must not wait")
 		}
 		Expect(changes).To(BeNumerically(">=", 2), "the burst must not be used up by the creation")
 		settle(ctx, operator)
@@ -176,7 +181,8 @@ var _ = Describe("The schedule of passes:", func() {
 		settle(ctx, operator)
 		made := begun[:count.Load()]
 		for i := range max(0, len(made)-3) {
-			Expect(made[i+3].Sub(made[i])).To(BeNumerically(">=", period-50*time.Millisecond), "more than three passes in a period")
+			Expect(made[i+3].Sub(made[i])).To(BeNumerically(">=", period-50*time.Millisecond),
+				"more than three passes in a period")
 		}
 		Expect(len(made)).To(BeNumerically("<", 20))
 	})
@@ -202,7 +208,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, count.Load).Should(BeNumerically(">", burst))
 	})
 
-	It("a component has one pass at a time, while other components have theirs, and an event during a pass starts one more", func(ctx SpecContext) {
+	It("a component has one pass at a time, while other components have theirs, and an event during a pass "+
+		"starts one more", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var reconciler *gadgetReconciler
 		var running, most, count atomic.Int64
@@ -257,7 +264,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, limiter.forgotten.Load).Should(BeNumerically(">=", 1))
 	})
 
-	It("passes are repeated at the resync interval without requests, and not repeated if the interval is zero", func(ctx SpecContext) {
+	It("passes are repeated at the resync interval without requests, and not repeated if the "+
+		"interval is zero", func(ctx SpecContext) {
 		operator, count := counted(operatorOptions{})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, g)
@@ -266,7 +274,8 @@ var _ = Describe("The schedule of passes:", func() {
 		expectReady(ctx, g)
 		mark, begin, had := markAudit(ctx), time.Now(), count.Load()
 		Eventually(ctx, count.Load).Should(BeNumerically(">=", had+4))
-		Expect(time.Since(begin)).To(BeNumerically(">", 260*time.Millisecond), "the next pass came too early: the interval starts at the end of the last pass")
+		Expect(time.Since(begin)).To(BeNumerically(">", 260*time.Millisecond),
+			"the next pass came too early: the interval starts at the end of the last pass")
 		Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty())
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Interval = milliseconds(0) })
 		expectReady(ctx, g)
@@ -294,7 +303,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 	})
 
-	It("a call of Reconciler.Trigger starts a pass, also if the call is made before the operator starts", func(ctx SpecContext) {
+	It("a call of Reconciler.Trigger starts a pass, also if the call is made before the "+
+		"operator starts", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		absent := client.ObjectKey{Namespace: namespace, Name: "absent"}
 		var reconciler *component.Reconciler[*gadget.Gadget]
@@ -314,7 +324,8 @@ var _ = Describe("The schedule of passes:", func() {
 		Eventually(ctx, count.Load).Should(Equal(had + 1))
 	})
 
-	It("the rate limit combines many events into one pass at the end of its interval, and loses no event", func(ctx SpecContext) {
+	It("the rate limit combines many events into one pass at the end of its interval, and "+
+		"loses no event", func(ctx SpecContext) {
 		const interval = 400 * time.Millisecond
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		ends, changed := make(chan time.Time, 100), make(chan struct{})
@@ -347,15 +358,19 @@ var _ = Describe("The schedule of passes:", func() {
 			Expect(end.Sub(last)).To(BeNumerically(">=", interval))
 			last, count = end, count+1
 		}
-		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)), "too many passes: a pass must handle many events")
+		Expect(count).To(And(BeNumerically(">=", 2), BeNumerically("<", 5)),
+			"too many passes: a pass must handle many events")
 	})
 
 	It("if an error contains a delay, the pass is retried after this delay", func(ctx SpecContext) {
 		calls := make(chan time.Time, 100)
-		operator, _ := counted(operatorOptions{generate: generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
+		operator, _ := counted(operatorOptions{generate: generator.GeneratorFunc(func(ctx context.Context,
+			req generator.Request,
+		) ([]client.Object, error) {
 			calls <- time.Now()
 			if len(calls) < 3 {
-				return nil, fmt.Errorf("look up: %w", component.RetryAfter(errors.New("the registry is busy"), 600*time.Millisecond))
+				return nil, fmt.Errorf("look up: %w", component.RetryAfter(errors.New("the registry is busy"),
+					600*time.Millisecond))
 			}
 			return gadget.Generate(ctx, req)
 		})})
@@ -363,7 +378,8 @@ var _ = Describe("The schedule of passes:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Retrying: look up: the registry is busy")
 		expectReady(ctx, g)
 		first, second := <-calls, <-calls
-		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond), "the retry came before the delay in the error had passed")
+		Expect(second.Sub(first)).To(BeNumerically(">=", 600*time.Millisecond),
+			"the retry came before the delay in the error had passed")
 	})
 
 	It("a terminal error stalls the component, and the pass is repeated at the retry interval", func(ctx SpecContext) {
@@ -380,7 +396,8 @@ var _ = Describe("The schedule of passes:", func() {
 		}})
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"), servedBy(operator),
 			func(g *gadget.Gadget) { g.Spec.RetryInterval = milliseconds(700) })
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True HookFailed"), ContainSubstring("PreReconcile"), ContainSubstring("no licence")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True HookFailed"), ContainSubstring("PreReconcile"), ContainSubstring("no licence")))
 		fails.Store(false)
 		expectReady(ctx, g)
 	})
@@ -388,9 +405,11 @@ var _ = Describe("The schedule of passes:", func() {
 	It("the timeout of a component takes effect although events arrive all the time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", heldDeployment("web"), func(g *gadget.Gadget) { g.Spec.Timeout = seconds(2) })
-		Eventually(ctx, func() error { _, err := get(ctx, "apps/v1", "Deployment", namespace, "web"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "apps/v1", "Deployment", namespace, "web"); return err }).
+			Should(Succeed())
 		Eventually(ctx, func(a Gomega) {
-			patch(ctx, mustGet(ctx, "apps/v1", "Deployment", namespace, "web"), fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, sequence.Add(1)))
+			patch(ctx, mustGet(ctx, "apps/v1", "Deployment", namespace, "web"),
+				fmt.Sprintf(`{"metadata":{"annotations":{"n":"%d"}}}`, sequence.Add(1)))
 			a.Expect(condition(current(ctx, g), metav1alpha1.ConditionStalled)).To(HavePrefix("True Timeout"))
 		}).WithPolling(20 * time.Millisecond).Should(Succeed())
 	})

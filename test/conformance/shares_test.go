@@ -68,14 +68,18 @@ func share(t *testing.T) (wait func()) {
 }
 
 func hasGinkgoFlags(arguments []string) bool {
-	return slices.ContainsFunc(arguments, func(a string) bool { return strings.HasPrefix(strings.TrimLeft(a, "-"), "ginkgo.") })
+	return slices.ContainsFunc(arguments, func(a string) bool {
+		return strings.HasPrefix(strings.TrimLeft(a, "-"),
+			"ginkgo.")
+	})
 }
 
 // startOther starts a process that runs its share of the specs, and returns a function that waits for its end.
 func startOther(t *testing.T) (wait func()) {
 	t.Helper()
 	// The other flags of this process are not passed on, because they name output files of this process.
-	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.timeout="+timeLeft(t).String())
+	other := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$",
+		"-test.timeout="+timeLeft(t).String())
 	other.Env = append(os.Environ(), claimsVariable+"="+claims)
 	other.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	var output bytes.Buffer

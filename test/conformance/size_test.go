@@ -11,7 +11,8 @@ import (
 )
 
 var _ = Describe("Large components:", func() {
-	It("a component with 5,000 dependents is applied, changed and deleted with one request for each dependent", func(ctx SpecContext) {
+	It("a component with 5,000 dependents is applied, changed and deleted with one request for "+
+		"each dependent", func(ctx SpecContext) {
 		const n = 5000
 		namespace := newNamespace(ctx)
 		mark := markAudit(ctx)
@@ -30,7 +31,8 @@ var _ = Describe("Large components:", func() {
 
 		mark = markAudit(ctx)
 		Expect(k8s.Delete(ctx, g)).To(Succeed())
-		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(g), g) }).WithTimeout(2 * time.Minute).ShouldNot(Succeed())
+		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(g), g) }).WithTimeout(2 * time.Minute).
+			ShouldNot(Succeed())
 		Expect(len(inNamespace(requestsSince(ctx, mark, operatorName), namespace))).To(BeNumerically("<=", n+4))
 	})
 })

@@ -77,12 +77,14 @@ var _ = Describe("The spans of an operator:", func() {
 		return slices.DeleteFunc(spans, func(s tracetest.SpanStub) bool { return s.SpanContext.TraceID() != id })
 	}
 
-	It("a trace of a pass has one span for the pass, one span for each wave, and one span for each write", func(ctx SpecContext) {
+	It("a trace of a pass has one span for the pass, one span for each wave, and one span "+
+		"for each write", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", waves(), servedBy(operator))
 		expectReady(ctx, g)
 		Eventually(ctx, func() []string { return described(installing()) }).Should(HaveExactElements(
 			" > pass", "pass > wave 0", "pass > wave 1",
-			fmt.Sprintf("wave 0 > Create ConfigMap ConfigMap %s/a", namespace), fmt.Sprintf("wave 0 > Create ConfigMap ConfigMap %s/b", namespace),
+			fmt.Sprintf("wave 0 > Create ConfigMap ConfigMap %s/a", namespace),
+			fmt.Sprintf("wave 0 > Create ConfigMap ConfigMap %s/b", namespace),
 			fmt.Sprintf("wave 1 > Create ConfigMap ConfigMap %s/c", namespace),
 			fmt.Sprintf("wave 1 > Create Deployment Deployment.apps %s/web", namespace),
 		))
@@ -98,7 +100,8 @@ var _ = Describe("The spans of an operator:", func() {
 
 	It("spans contain errors, and no data of Secrets", func(ctx SpecContext) {
 		const secret = "kaleidoscope"
-		manifest := "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\ntype: kubernetes.io/tls\nstringData: {password: " + secret + "}\n"
+		manifest := "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\ntype: kubernetes.io/tls\n" +
+			"stringData: {password: " + secret + "}\n"
 		g := newGadget(ctx, namespace, "app", manifest, servedBy(operator))
 		expectCondition(ctx, g, "Stalled", "True")
 		failed := func(name string) func() []codes.Code {

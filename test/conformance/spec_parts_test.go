@@ -103,7 +103,8 @@ func serveCrates(ctx context.Context) crates {
 	definition := create(ctx, crateDefinition)[0]
 	DeferCleanup(func(ctx context.Context) {
 		remove(ctx, definition)
-		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(definition), definition) }).ShouldNot(Succeed())
+		Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(definition), definition) }).
+			ShouldNot(Succeed())
 	})
 	gv := schema.GroupVersion{Group: "parts.example.com", Version: "v1"}
 	scheme, err := gadget.Scheme()
@@ -164,7 +165,8 @@ func (c crates) edit(ctx context.Context, of *crate, change func(*crateSpec)) {
 }
 
 var _ = Describe("The parts of a spec:", func() {
-	It("a component whose spec embeds parts is placed, suspended, limited and impersonated as they say", func(ctx SpecContext) {
+	It("a component whose spec embeds parts is placed, suspended, limited and "+
+		"impersonated as they say", func(ctx SpecContext) {
 		crates := serveCrates(ctx)
 		namespace, elsewhere := newNamespace(ctx), newNamespace(ctx)
 		c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tea"}, Spec: crateSpec{
@@ -191,7 +193,8 @@ var _ = Describe("The parts of a spec:", func() {
 			s.ServiceAccount, s.RetryDuration, s.Manifests = "porter", milliseconds(200), configMap("leaves", "black")
 		})
 		Eventually(ctx, state).Should(HavePrefix("Stalled"))
-		Expect(status().Conditions).To(ContainElement(HaveField("Message", ContainSubstring("system:serviceaccount:"+namespace+":porter"))))
+		Expect(status().Conditions).To(ContainElement(HaveField("Message",
+			ContainSubstring("system:serviceaccount:"+namespace+":porter"))))
 		edit(func(s *crateSpec) { s.ServiceAccount = "" })
 		Eventually(ctx, state).Should(HavePrefix("Ready"))
 
@@ -201,15 +204,22 @@ var _ = Describe("The parts of a spec:", func() {
 		Expect(configMapExists(ctx, elsewhere, "leaves")).To(BeTrue())
 	})
 
-	It("a component whose spec embeds parts exports, ignores fields, becomes empty, has another cluster and more types as they say", func(ctx SpecContext) {
+	It("a component whose spec embeds parts exports, ignores fields, becomes empty, has another cluster and more "+
+		"types as they say", func(ctx SpecContext) {
 		crates := serveCrates(ctx)
 		namespace := newNamespace(ctx)
 		leaves := func(value string) string {
 			return configMap("leaves", value, crates.operator+"/export: color=self.data.value")
 		}
-		c := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tea"}, Spec: crateSpec{Manifests: leaves("green")}}
+		c := &crate{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tea"},
+			Spec:       crateSpec{Manifests: leaves("green")},
+		}
 		c.Spec.ExportNames = []string{"color"}
-		c.Spec.Ignore = []metav1alpha1.IgnoreRule{{Target: &metav1alpha1.ObjectTarget{Kind: "ConfigMap"}, Paths: []string{"data.value"}}}
+		c.Spec.Ignore = []metav1alpha1.IgnoreRule{{
+			Target: &metav1alpha1.ObjectTarget{Kind: "ConfigMap"},
+			Paths:  []string{"data.value"},
+		}}
 		Expect(crates.Create(ctx, c)).To(Succeed())
 		Eventually(ctx, crates.state(ctx, c)).Should(Equal("Ready"))
 
@@ -229,14 +239,18 @@ var _ = Describe("The parts of a spec:", func() {
 		Expect(configMapExists(ctx, namespace, "leaves")).To(BeFalse())
 
 		By("reading the kubeconfig of the spec")
-		remote := &crate{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "remote"}, Spec: crateSpec{Manifests: leaves("red")}}
+		remote := &crate{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "remote"},
+			Spec:       crateSpec{Manifests: leaves("red")},
+		}
 		remote.Spec.Target = &metav1alpha1.KubeConfigSource{SecretRef: metav1alpha1.KubeConfigKey{Name: "far-away"}}
 		Expect(crates.Create(ctx, remote)).To(Succeed())
 		Eventually(ctx, crates.messages(ctx, remote)).Should(ContainSubstring("far-away"))
 		Expect(configMapExists(ctx, namespace, "leaves")).To(BeFalse())
 
 		By("keeping the component while there is a foreign instance of a type of the spec")
-		definition := create(ctx, strings.NewReplacer("crates", "lids", "crate", "lid", "Crate", "Lid").Replace(crateDefinition))[0]
+		definition := create(ctx, strings.NewReplacer("crates", "lids", "crate", "lid", "Crate",
+			"Lid").Replace(crateDefinition))[0]
 		DeferCleanup(func(ctx context.Context) { remove(ctx, definition) })
 		lid := "{apiVersion: parts.example.com/v1, kind: Lid, metadata: {name: foreign, namespace: " + namespace + "}}"
 		var foreign client.Object
@@ -257,7 +271,8 @@ var _ = Describe("The parts of a spec:", func() {
 		remove(ctx, foreign)
 		Expect(crates.Delete(ctx, remote)).To(Succeed())
 		for _, deleted := range []*crate{c, remote} {
-			Eventually(ctx, func() error { return crates.Get(ctx, client.ObjectKeyFromObject(deleted), deleted) }).ShouldNot(Succeed())
+			Eventually(ctx, func() error { return crates.Get(ctx, client.ObjectKeyFromObject(deleted), deleted) }).
+				ShouldNot(Succeed())
 		}
 	})
 })

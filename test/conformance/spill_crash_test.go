@@ -46,7 +46,8 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 	} {
 		for _, cut := range step.cuts {
 			for after := cut.first; after <= cut.last; after++ {
-				It(fmt.Sprintf("no entry in the inventory %s is lost by a crash after %d writes to %s", step.name, after, cut.resource), func(ctx SpecContext) {
+				It(fmt.Sprintf("no entry in the inventory %s is lost by a crash after %d writes to %s", step.name, after,
+					cut.resource), func(ctx SpecContext) {
 					namespace, operator := newNamespace(ctx), newOperatorName()
 					options := operatorOptions{component: spilling}
 					g := &gadget.Gadget{}
@@ -65,7 +66,10 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 					default:
 						changeManifests(ctx, g, configMaps("cm", step.to, "b"))
 					}
-					runUntilCrash(ctx, operator, options, &crash{counts: writesTo(namespace, cut.resource), after: after, unanswered: after > 0})
+					runUntilCrash(ctx, operator, options, &crash{
+						counts: writesTo(namespace, cut.resource), after: after,
+						unanswered: after > 0,
+					})
 					if !isGone(ctx, g) {
 						recorded := inventoryOfGadget(ctx, g)
 						for name := range ownedConfigMaps(ctx, operator, namespace) {
@@ -97,7 +101,8 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 						return // If only the finalizer exists, the next operator searches for dependents.
 					}
 					searched := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list").Resource("endpoints")
-					Expect(verbs(searched)).To(BeEmpty(), "the operator searched for dependents by their labels, although the inventory is recorded")
+					Expect(verbs(searched)).To(BeEmpty(),
+						"the operator searched for dependents by their labels, although the inventory is recorded")
 				})
 			}
 		}

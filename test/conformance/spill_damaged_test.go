@@ -31,7 +31,9 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		return g, operator, inventoryOfGadget(ctx, g)
 	}
 	damages := map[string]func(context.Context, *gadget.Gadget){
-		"the finalizer of the Secret with the inventory was removed and the Secret was deleted": func(ctx context.Context, g *gadget.Gadget) {
+		"the finalizer of the Secret with the inventory was removed and the Secret was deleted": func(ctx context.Context,
+			g *gadget.Gadget,
+		) {
 			secret := inventories(ctx, g.Namespace)[0]
 			letGo(ctx, &secret)
 			remove(ctx, &secret)
@@ -45,7 +47,8 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 			_, err := io.WriteString(compressed, "["+strings.Repeat("{},", 20<<20)+"{}]")
 			Expect(err).NotTo(HaveOccurred())
 			Expect(compressed.Close()).To(Succeed())
-			patch(ctx, &inventories(ctx, g.Namespace)[0], fmt.Sprintf(`{"data":{"inventory.json.gz":%q}}`, base64.StdEncoding.EncodeToString(bomb.Bytes())))
+			patch(ctx, &inventories(ctx, g.Namespace)[0], fmt.Sprintf(`{"data":{"inventory.json.gz":%q}}`,
+				base64.StdEncoding.EncodeToString(bomb.Bytes())))
 		},
 		"the Secret with the inventory was emptied": func(ctx context.Context, g *gadget.Gadget) {
 			patch(ctx, &inventories(ctx, g.Namespace)[0], `{"data":null}`)
@@ -71,7 +74,8 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		"the status was emptied": loseStatus,
 	}
 	for how, damage := range damages {
-		It("an inventory in Secrets is rebuilt after "+how+", and dependents that are no longer rendered are pruned", func(ctx SpecContext) {
+		It("an inventory in Secrets is rebuilt after "+how+
+			", and dependents that are no longer rendered are pruned", func(ctx SpecContext) {
 			g, operator, before := start(ctx)
 			damage(ctx, g)
 			mark, passed := markAudit(ctx), passes(operator)
@@ -80,7 +84,8 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 			settle(ctx, operator)
 			expectSpilled(ctx, g, operator)
 			Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
-			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes().Resource("configmaps").Code(201))).To(BeEmpty())
+			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Writes().Resource("configmaps").
+				Code(201))).To(BeEmpty())
 			changeManifests(ctx, g, configMaps("cm", few, "a"))
 			expectHeld(ctx, g, operator)
 			remove(ctx, g)
@@ -102,16 +107,21 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 	It("a dependent with the name of a record is refused", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		name := "inventory-" + strings.Repeat("0a", 20) + "-id-0"
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), "apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+"}"))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"),
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: "+name+"}"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
-			ContainSubstring("Secret "+namespace+"/"+name+": the name is reserved for the records of components; rename the Secret")))
+			ContainSubstring("Secret "+namespace+"/"+name+
+				": the name is reserved for the records of components; rename the Secret")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "a part of the set was applied")
 	})
 
 	It("a Secret with the copied labels and annotations of a record is never deleted", func(ctx SpecContext) {
 		g, operator, _ := start(ctx)
 		record := mustGet(ctx, "v1", "Secret", g.Namespace, inventories(ctx, g.Namespace)[0].Name)
-		theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "data": record.Object["data"]}}
+		theirs := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret",
+			"data": record.Object["data"],
+		}}
 		theirs.SetNamespace(g.Namespace)
 		theirs.SetName("theirs")
 		theirs.SetLabels(record.GetLabels())
@@ -129,15 +139,20 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		expectReady(ctx, other)
 		settle(ctx, operator)
 		Expect(mustGet(ctx, "v1", "Secret", g.Namespace, "theirs").GetUID()).To(Equal(theirs.GetUID()))
-		Expect(requestsSince(ctx, mark, operator).Writes().Resource("secrets").Where(func(e testcluster.Event) bool { return e.Name == "theirs" })).To(BeEmpty())
+		Expect(requestsSince(ctx, mark, operator).Writes().Resource("secrets").
+			Where(func(e testcluster.Event) bool { return e.Name == "theirs" })).To(BeEmpty())
 	})
 
-	It("a Secret with the name, the labels and the annotations of a record that the operator did not write is never deleted", func(ctx SpecContext) {
+	It("a Secret with the name, the labels and the annotations of a record that the operator did not write is "+
+		"never deleted", func(ctx SpecContext) {
 		g, operator, _ := start(ctx)
 		record := mustGet(ctx, "v1", "Secret", g.Namespace, inventories(ctx, g.Namespace)[0].Name)
 		words := strings.Split(record.GetName(), "-")
 		words[len(words)-2] = "0123456789abcdef"
-		theirs := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Secret", "stringData": map[string]any{"theirs": "a"}}}
+		theirs := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "Secret",
+			"stringData": map[string]any{"theirs": "a"},
+		}}
 		theirs.SetNamespace(g.Namespace)
 		theirs.SetName(strings.Join(words, "-"))
 		theirs.SetLabels(record.GetLabels())
@@ -158,10 +173,12 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		expectReady(ctx, other)
 		settle(ctx, operator)
 		Expect(inventories(ctx, g.Namespace)).To(ConsistOf(HaveField("UID", theirs.GetUID())))
-		Expect(requestsSince(ctx, mark, operator).Writes().Resource("secrets").Where(func(e testcluster.Event) bool { return e.Name == theirs.GetName() })).To(BeEmpty())
+		Expect(requestsSince(ctx, mark, operator).Writes().Resource("secrets").
+			Where(func(e testcluster.Event) bool { return e.Name == theirs.GetName() })).To(BeEmpty())
 	})
 
-	It("an inventory in Secrets is rebuilt after the status was emptied, and changed dependents are applied", func(ctx SpecContext) {
+	It("an inventory in Secrets is rebuilt after the status was emptied, and changed "+
+		"dependents are applied", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		loseStatus(ctx, g)
 		changeManifests(ctx, g, configMaps("cm", many, "b"))
@@ -183,7 +200,8 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(before))
 	})
 
-	It("if another client deletes a Secret with an inventory, the operator's finalizer retains the Secret", func(ctx SpecContext) {
+	It("if another client deletes a Secret with an inventory, the operator's finalizer "+
+		"retains the Secret", func(ctx SpecContext) {
 		g, operator, before := start(ctx)
 		remove(ctx, &inventories(ctx, g.Namespace)[0])
 		runOperator(operator, operatorOptions{component: spilling})

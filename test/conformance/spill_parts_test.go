@@ -109,7 +109,8 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.InventoryRecord.Parts).To(BeEquivalentTo(parts))
-		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts), "the Secrets of the former inventory were not deleted")
+		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts),
+			"the Secrets of the former inventory were not deleted")
 		Expect(sizes(inventories(ctx, namespace))).To(HaveEach(BeNumerically("<=", 512<<10)))
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedRoles(ctx, operator, namespace)))
 	}
@@ -123,13 +124,15 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 		return g
 	}
 
-	It("an inventory in several Secrets is read part by part after a restart, grows by parts, and is deleted with its component", func(ctx SpecContext) {
+	It("an inventory in several Secrets is read part by part after a restart, grows by parts, and is deleted with "+
+		"its component", func(ctx SpecContext) {
 		g := settled(ctx)
 		mark, before := markAudit(ctx), passes(operator)
 		runOperator(operator, options)
 		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">", before))
 		settle(ctx, operator)
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200", "get secrets 200"}))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).
+			To(Equal([]string{"get secrets 200", "get secrets 200"}))
 		changeManifests(ctx, g, rendering(halves+halves/2, "a"))
 		expectParts(ctx, g, 3)
 		changeManifests(ctx, g, rendering(halves/2, "a"))
@@ -162,7 +165,8 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 		})
 	}
 
-	It("if the operator crashes between the writes of two Secrets of an inventory, and the status is emptied, the inventory is rebuilt from the previous Secrets", func(ctx SpecContext) {
+	It("if the operator crashes between the writes of two Secrets of an inventory, and the status is emptied, the "+
+		"inventory is rebuilt from the previous Secrets", func(ctx SpecContext) {
 		g := settled(ctx)
 		former := current(ctx, g).Status.InventoryRecord.Name
 		changeManifests(ctx, g, rendering(halves+1, "a"))
@@ -177,11 +181,13 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 		expectParts(ctx, g, 2)
 		created := inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Code(201)
 		Expect(created.Resource("roles")).To(HaveLen(1))
-		Expect(created.Resource("configmaps")).To(BeEmpty(), "the purged ConfigMap is known from the record and must not be created again")
+		Expect(created.Resource("configmaps")).To(BeEmpty(),
+			"the purged ConfigMap is known from the record and must not be created again")
 	})
 
 	for part := range 2 {
-		It(fmt.Sprintf("an inventory in several Secrets is rebuilt from labels if part %d was deleted, and no dependent changes", part), func(ctx SpecContext) {
+		It(fmt.Sprintf("an inventory in several Secrets is rebuilt from labels if part %d was deleted, and no "+
+			"dependent changes", part), func(ctx SpecContext) {
 			g := settled(ctx)
 			before := ownedRoles(ctx, operator, namespace)
 			secret := inventories(ctx, namespace)[part]

@@ -100,7 +100,8 @@ var _ = Describe("Large inventories:", func() {
 		return newGadget(ctx, namespace, "app", configMaps("cm", n, "a"), servedBy(operator))
 	}
 
-	It("a large inventory is written to Secrets before the first dependent is created, and the apply of n dependents needs at most n and four other requests", func(ctx SpecContext) {
+	It("a large inventory is written to Secrets before the first dependent is created, and the apply of n dependents "+
+		"needs at most n and four other requests", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -111,7 +112,8 @@ var _ = Describe("Large inventories:", func() {
 		Expect(inventories(ctx, namespace)[0].Finalizers).To(Equal([]string{operator + "/finalizer"}))
 	})
 
-	It("an inventory that becomes too large for the status moves into Secrets, and moves back into the status when it needs at most half of the space there", func(ctx SpecContext) {
+	It("an inventory that becomes too large for the status moves into Secrets, and moves back into the status when it "+
+		"needs at most half of the space there", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, few)
 		expectHeld(ctx, g, operator)
@@ -125,7 +127,8 @@ var _ = Describe("Large inventories:", func() {
 		expectSpilled(ctx, g, operator)
 	})
 
-	It("a large inventory is written once for each change of the dependents, is not read, and is not written without a change", func(ctx SpecContext) {
+	It("a large inventory is written once for each change of the dependents, is not read, and is not written "+
+		"without a change", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -138,7 +141,8 @@ var _ = Describe("Large inventories:", func() {
 		expectSpilled(ctx, g, operator)
 		told := verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))
 		Expect(told).To(HaveLen(5), "the finalizer of a Secret is removed before the Secret is deleted: %v", told)
-		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200", "delete secrets 200"))
+		Expect(told).To(ContainElements("patch configmaps 200", "patch secrets 201", "update gadgets/status 200",
+			"delete secrets 200"))
 	})
 
 	It("after a restart the operator reads a large inventory once, and writes nothing", func(ctx SpecContext) {
@@ -155,7 +159,8 @@ var _ = Describe("Large inventories:", func() {
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace))).To(Equal([]string{"get secrets 200"}))
 	})
 
-	It("no Secret of a previous inventory stays if the response to the write of the status is lost", func(ctx SpecContext) {
+	It("no Secret of a previous inventory stays if the response to the write of the "+
+		"status is lost", func(ctx SpecContext) {
 		// The last write of a pass that changes a dependent names the record with the dependent's new digest.
 		var lost atomic.Int64
 		writes := writesTo(namespace, "gadgets")
@@ -171,16 +176,19 @@ var _ = Describe("Large inventories:", func() {
 		})
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
-		By("waiting until the garbage collection of records has read the Secret, which it does once, a second after the write")
+		By("waiting until the garbage collection of records has read the Secret, which it does once, a second " +
+			"after the write")
 		mark := markAudit(ctx)
-		Consistently(ctx, func() int { return len(requestsSince(ctx, mark, operator)) }).WithTimeout(3 * time.Second).Should(BeZero())
+		Consistently(ctx, func() int { return len(requestsSince(ctx, mark, operator)) }).WithTimeout(3 * time.Second).
+			Should(BeZero())
 		lost.Store(1)
 		changeManifests(ctx, g, strings.Replace(configMaps("cm", many, "a"), `"a"`, `"b"`, 1))
 		Eventually(ctx, lost.Load).Should(BeNumerically("<=", 0))
 		Eventually(ctx, func(o Gomega, ctx context.Context) {
 			status := current(ctx, g).Status
 			o.Expect(status.ObservedGeneration).To(Equal(current(ctx, g).Generation))
-			o.Expect(inventories(ctx, namespace)).To(HaveExactElements(HaveField("Name", HavePrefix(status.InventoryRecord.Name))))
+			o.Expect(inventories(ctx, namespace)).
+				To(HaveExactElements(HaveField("Name", HavePrefix(status.InventoryRecord.Name))))
 		}).Should(Succeed())
 	})
 
@@ -199,7 +207,8 @@ var _ = Describe("Large inventories:", func() {
 		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
 	})
 
-	It("the Secrets of a large inventory are retained until the dependents are gone, also if the namespace of the Secrets is being deleted", func(ctx SpecContext) {
+	It("the Secrets of a large inventory are retained until the dependents are gone, also if the namespace of the "+
+		"Secrets is being deleted", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -213,7 +222,8 @@ var _ = Describe("Large inventories:", func() {
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 	})
 
-	It("no finalizer stays on the Secrets of a large inventory if the component's finalizer is removed", func(ctx SpecContext) {
+	It("no finalizer stays on the Secrets of a large inventory if the component's "+
+		"finalizer is removed", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)
 		expectSpilled(ctx, g, operator)
@@ -224,10 +234,12 @@ var _ = Describe("Large inventories:", func() {
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("a component whose large inventory cannot be written to Secrets is stalled before anything is applied, and the message contains the remedy", func(ctx SpecContext) {
+	It("a component whose large inventory cannot be written to Secrets is stalled before anything is applied, and the "+
+		"message contains the remedy", func(ctx SpecContext) {
 		run(func(next http.RoundTripper) http.RoundTripper { return forbiddenRecords{next} })
 		g := install(ctx, many)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), ContainSubstring("Secrets in the namespace "+namespace)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True Forbidden"), ContainSubstring("Secrets in the namespace "+namespace)))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		changeManifests(ctx, g, configMaps("cm", few, "a"))
 		expectReady(ctx, g)
@@ -252,7 +264,8 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", slow
 		GinkgoHelper()
 		namespace := newNamespace(ctx)
 		stop := runOperator(operator, operatorOptions{component: spilling})
-		for text := range strings.SplitSeq(strings.TrimPrefix(configMaps(strings.Repeat("n", 230), 1600, "a"), "---\n"), "---\n") {
+		for text := range strings.SplitSeq(strings.TrimPrefix(configMaps(strings.Repeat("n", 230), 1600, "a"), "---\n"),
+			"---\n") {
 			texts = append(texts, within(other, text))
 		}
 		g := newGadget(ctx, namespace, "app", together(texts...), servedBy(operator))
@@ -270,7 +283,8 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", slow
 		return g
 	}
 
-	It("the loss of a large inventory in a namespace that is being deleted does not block the deletion, also if the operator is restarted meanwhile", func(ctx SpecContext) {
+	It("the loss of a large inventory in a namespace that is being deleted does not block the deletion, also if the "+
+		"operator is restarted meanwhile", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
 		g := lose(ctx, operator, other)
 		cut := &crash{counts: writesTo(other, "configmaps"), after: 20}
@@ -284,14 +298,17 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", slow
 		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
 	}, SpecTimeout(5*time.Minute))
 
-	It("after the loss of a large inventory in a namespace that is being deleted, dependents are searched once, and a Job of a deletion phase is created once", func(ctx SpecContext) {
+	It("after the loss of a large inventory in a namespace that is being deleted, dependents are searched once, and a "+
+		"Job of a deletion phase is created once", func(ctx SpecContext) {
 		operator, other := newOperatorName(), newNamespace(ctx)
-		g := lose(ctx, operator, other, strings.Replace(oneJob("clean", preDelete(operator)), "metadata: {", "metadata: {namespace: "+other+", ", 1))
+		g := lose(ctx, operator, other, strings.Replace(oneJob("clean", preDelete(operator)), "metadata: {",
+			"metadata: {namespace: "+other+", ", 1))
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{component: spilling})
 		expectGone(ctx, g)
 		requests := auditEvents(ctx)[mark:].UserAgent(userAgent(operator))
-		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1), "the Job is created once, although its completion takes at least two passes")
+		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1),
+			"the Job is created once, although its completion takes at least two passes")
 		Expect(requests.Verb("list").Resource("endpoints")).To(HaveLen(1))
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 		Expect(records(ctx, g.Namespace)).To(BeEmpty())
@@ -304,7 +321,10 @@ var _ = Describe("Two operators of the same name with a large inventory:", func(
 		runOperator(operator, operatorOptions{component: spilling})
 		runOperator(operator, operatorOptions{component: spilling})
 		g := newGadget(ctx, namespace, "app", configMaps("cm", many, "a"), servedBy(operator))
-		for _, next := range []string{configMaps("cm", many+4, "b"), configMaps("cm", few, "c"), configMaps("cm", many, "d")} {
+		for _, next := range []string{
+			configMaps("cm", many+4, "b"), configMaps("cm", few, "c"),
+			configMaps("cm", many, "d"),
+		} {
 			expectReady(ctx, g)
 			changeManifests(ctx, g, next)
 		}
@@ -317,7 +337,8 @@ var _ = Describe("Two operators of the same name with a large inventory:", func(
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
-	It("the status does not refer to the Secrets with the inventory of an operator with an outdated state", func(ctx SpecContext) {
+	It("the status does not refer to the Secrets with the inventory of an operator with an "+
+		"outdated state", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		slow := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
 		stop := runOperator(operator, operatorOptions{component: spilling})
@@ -326,7 +347,8 @@ var _ = Describe("Two operators of the same name with a large inventory:", func(
 		stop()
 		runOperator(operator, operatorOptions{component: spilling, transport: slow.wrap})
 		changeManifests(ctx, g, configMaps("cm", many+4, "b"))
-		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1), "the record of the late operator is written, and the status does not name it yet")
+		Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1),
+			"the record of the late operator is written, and the status does not name it yet")
 		runOperator(operator, operatorOptions{component: spilling})
 		expectReady(ctx, g)
 		named := current(ctx, g).Status.InventoryRecord.Name

@@ -87,13 +87,15 @@ func dataOf(ctx context.Context, namespace string) any {
 
 // settingsMap renders the ConfigMap settings. data is in flow style.
 func settingsMap(data string, annotations ...string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  annotations: {%s}\ndata: {%s}", strings.Join(annotations, ", "), data)
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\n  annotations: {%s}\ndata: {%s}",
+		strings.Join(annotations, ", "), data)
 }
 
 var _ = Describe("Objects of other tools:", func() {
 	for _, m := range makers {
 		for _, policy := range updatePolicies {
-			It("an object of "+m.name+" is adopted with the update policy "+policy+", and fields that the manifest drops later are removed", func(ctx SpecContext) {
+			It("an object of "+m.name+" is adopted with the update policy "+policy+
+				", and fields that the manifest drops later are removed", func(ctx SpecContext) {
 				namespace := newNamespace(ctx)
 				m.write(ctx, namespace, settingsMap("a: x, b: x, theirs: x"))
 				g := newGadget(ctx, namespace, "app", settingsMap("a: x, b: x", updatePolicy(policy)),
@@ -104,7 +106,8 @@ var _ = Describe("Objects of other tools:", func() {
 				if policy == "ssa-override" {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x"}))
 					Expect(managers(adopted)).To(ConsistOf(ownEntry(policy)))
-					Expect(adopted.GetAnnotations()).NotTo(Or(HaveKey(ContainSubstring("last-applied")), HaveKey(ContainSubstring("helm"))))
+					Expect(adopted.GetAnnotations()).NotTo(Or(HaveKey(ContainSubstring("last-applied")),
+						HaveKey(ContainSubstring("helm"))))
 					Expect(adopted.GetLabels()).To(HaveLen(1), "the adopted object must have only one label, the owner label")
 				} else {
 					Expect(adopted.Object["data"]).To(Equal(map[string]any{"a": "x", "b": "x", "theirs": "x"}))
@@ -191,10 +194,12 @@ var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 	edit := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
 		Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"),
-			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"theirs":"x"}}`)), client.FieldOwner("kubectl-edit"))).To(Succeed())
+			client.RawPatch("application/merge-patch+json", []byte(`{"data":{"theirs":"x"}}`)),
+			client.FieldOwner("kubectl-edit"))).To(Succeed())
 	}
 
-	It("with the update policy ssa-override, fields that kubectl edited are removed at the next write, and are not treated as drift until then", func(ctx SpecContext) {
+	It("with the update policy ssa-override, fields that kubectl edited are removed at the next write, and are not "+
+		"treated as drift until then", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", settingsMap("a: x", updatePolicy("ssa-override")))
 		expectReady(ctx, g)
@@ -225,7 +230,8 @@ var _ = Describe("Fields that kubectl edited in a dependent:", func() {
 	for policy, kept := range map[string]map[string]any{
 		"ssa-override": {"a": "z"}, "ssa-merge": {"a": "z", "theirs": "x"}, "replace": {"a": "z", "theirs": "x"},
 	} {
-		It("a take-over with the update policy "+policy+" replaces or keeps values of kubectl, as its message says", func(ctx SpecContext) {
+		It("a take-over with the update policy "+policy+
+			" replaces or keeps values of kubectl, as its message says", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			owner := newGadget(ctx, namespace, "owner", settingsMap("a: x", updatePolicy(policy)))
 			expectReady(ctx, owner)
@@ -247,18 +253,23 @@ var _ = Describe("New versions of a type:", func() {
 	// definition renders a definition with the version v1, which has an additional field, and optionally with v1alpha1.
 	definition := func(group string, alpha bool) string {
 		version := func(name, fields string, storage bool) string {
-			return fmt.Sprintf("  - {name: %s, served: true, storage: %v, subresources: {status: {}}, schema: {openAPIV3Schema: {type: object, "+
-				"properties: {status: {type: object, properties: {phase: {type: string}}}, spec: {type: object, properties: {%s}}}}}}\n", name, storage, fields)
+			return fmt.Sprintf("  - {name: %s, served: true, storage: %v, subresources: {status: {}}, schema: "+
+				"{openAPIV3Schema: {type: object, "+
+				"properties: {status: {type: object, properties: {phase: {type: string}}}, spec: {type: object, "+
+				"properties: {%s}}}}}}\n", name, storage, fields)
 		}
 		versions := version("v1", "size: {type: integer}, old: {type: string}, access: {type: string, default: deny}", true)
 		if alpha {
 			versions += version("v1alpha1", "size: {type: integer}, old: {type: string}", false)
 		}
-		return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: widgets.%[1]s}\n"+
-			"spec:\n  group: %[1]s\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n%[2]s", group, versions)
+		return fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"+
+			"metadata: {name: widgets.%[1]s}\n"+
+			"spec:\n  group: %[1]s\n  names: {kind: Widget, plural: widgets}\n  scope: Namespaced\n  versions:\n%[2]s",
+			group, versions)
 	}
 	instance := func(group, version, spec, policy string) string {
-		return fmt.Sprintf("apiVersion: %s/%s\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {%s}", group, version, updatePolicy(policy), spec)
+		return fmt.Sprintf("apiVersion: %s/%s\nkind: Widget\nmetadata: {name: one, annotations: {%s}}\nspec: {%s}", group,
+			version, updatePolicy(policy), spec)
 	}
 
 	for _, policy := range updatePolicies {
@@ -269,7 +280,8 @@ var _ = Describe("New versions of a type:", func() {
 			}
 			It("a dependent follows its type to a new version, "+text+", with the update policy "+policy, func(ctx SpecContext) {
 				namespace, group := newNamespace(ctx), newGroup()
-				g := newGadget(ctx, namespace, "app", together(definition(group, true), instance(group, "v1alpha1", "size: 1, old: x", policy)))
+				g := newGadget(ctx, namespace, "app", together(definition(group, true),
+					instance(group, "v1alpha1", "size: 1, old: x", policy)))
 				expectReady(ctx, g)
 				status := mustGet(ctx, group+"/v1alpha1", "Widget", namespace, "one")
 				status.Object["status"] = map[string]any{"phase": "Running"}

@@ -275,7 +275,8 @@ var _ = Describe("engine.Standalone:", func() {
 		exists(ctx, s)
 	})
 
-	It("rebuilds a deleted record from the owner labels, and reports that before it changes anything", func(ctx SpecContext) {
+	It("rebuilds a deleted record from the owner labels, and reports that before it "+
+		"changes anything", func(ctx SpecContext) {
 		s := newStandalone(newOperatorName(), standaloneOptions{}).serving(ctx)
 		s.apply(ctx, two)
 		s.lose(ctx)
@@ -312,17 +313,22 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(s.secret(ctx)).To(BeNil())
 	})
 
-	It("does not touch a Secret of somebody else with the name of the record, and writes no dependent", func(ctx SpecContext) {
+	It("does not touch a Secret of somebody else with the name of the record, and writes "+
+		"no dependent", func(ctx SpecContext) {
 		s := newStandalone(newOperatorName(), standaloneOptions{}).serving(ctx)
 		id, err := s.engine.ClusterID(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		owner := s.owner()
 		owner.Cluster, owner.Reconciler = id, s.name
-		theirs := create(ctx, fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: inventory-%s-engine-0, namespace: %s}\nstringData: {password: x}",
-			owner.ID(), s.namespace))[0]
-		Expect(s.fails(ctx, two)).To(MatchError(And(ContainSubstring("another client created Secret"), ContainSubstring(theirs.GetName()))))
+		theirs := create(ctx,
+			fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: inventory-%s-engine-0, namespace: %s}\n"+
+				"stringData: {password: x}",
+				owner.ID(), s.namespace))[0]
+		Expect(s.fails(ctx, two)).To(MatchError(And(ContainSubstring("another client created Secret"),
+			ContainSubstring(theirs.GetName()))))
 		exists(ctx, s)
-		Expect(mustGet(ctx, "v1", "Secret", s.namespace, theirs.GetName()).GetResourceVersion()).To(Equal(theirs.GetResourceVersion()))
+		Expect(mustGet(ctx, "v1", "Secret", s.namespace, theirs.GetName()).GetResourceVersion()).
+			To(Equal(theirs.GetResourceVersion()))
 		remove(ctx, theirs)
 		s.apply(ctx, two)
 		exists(ctx, s, "cm-0", "cm-1")
@@ -423,7 +429,8 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(s.Forget(ctx, s.owner())).To(Succeed())
 	})
 
-	It("goes on with the record of an object that was deleted without its finalizer and created again", func(ctx SpecContext) {
+	It("goes on with the record of an object that was deleted without its finalizer and "+
+		"created again", func(ctx SpecContext) {
 		s := newStandalone(newOperatorName(), standaloneOptions{}).serving(ctx)
 		s.apply(ctx, two)
 		patch(ctx, s.gadget, `{"metadata":{"finalizers":null}}`)
@@ -459,7 +466,8 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", s.namespace, "cm-0").GetAnnotations()).To(
 			HaveKeyWithValue(s.name+"/"+manifests.AnnotationOwnerID, HavePrefix(want+"/"+s.name+"/")))
 		asked := requestsSince(ctx, 0, s.name).Where(func(e testcluster.Event) bool { return e.Name == "kube-system" })
-		Expect(asked).To(HaveLen(map[bool]int{true: 1 + 1, false: 0}[given == ""]), "one request of the passes, and one of ClusterID")
+		Expect(asked).To(HaveLen(map[bool]int{true: 1 + 1, false: 0}[given == ""]),
+			"one request of the passes, and one of ClusterID")
 	},
 		Entry("that is the UID of kube-system", ""),
 		Entry("that is given", "production"),
@@ -548,13 +556,15 @@ var _ = Describe("engine.Standalone:", func() {
 		operator := newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
-		grantEverywhere(ctx, operator, operator, "namespaces: get, list, watch", "configmaps: '*'", "secrets: get, create, update, patch, delete")
+		grantEverywhere(ctx, operator, operator, "namespaces: get, list, watch", "configmaps: '*'",
+			"secrets: get, create, update, patch, delete")
 		s := newStandalone(operator, standaloneOptions{user: user.Config}).serving(ctx)
 		s.apply(ctx, two)
 		s.lose(ctx)
 		recovered := expectRecovered(s.fails(ctx, one))
 		Expect(recovered.Dependents).To(Equal(2))
-		Expect(recovered).To(MatchError(And(ContainSubstring("not listed, because that is forbidden"), ContainSubstring("nodes"),
+		Expect(recovered).To(MatchError(And(ContainSubstring("not listed, because that is forbidden"),
+			ContainSubstring("nodes"),
 			ContainSubstring(operator+"/owner-id="))))
 		s.apply(ctx, one)
 		exists(ctx, s, "cm-0")

@@ -19,27 +19,33 @@ var _ = Describe("Status hints:", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		group = newGroup()
 		definition := create(ctx, widgetDefinition(group))[0]
-		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", "default", "none"); return err }).Should(MatchError(ContainSubstring("not found")))
+		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", "default", "none"); return err }).
+			Should(MatchError(ContainSubstring("not found")))
 		DeferCleanup(func(ctx SpecContext) { remove(ctx, definition) })
 	})
 	// hinted renders a widget with hints, and a ConfigMap in the next wave.
 	hinted := func(hints string) string {
-		w := strings.Replace(widget(group, "w"), "{name: w}", "{name: w, annotations: {"+setting("status-hint", hints)+"}}", 1)
+		w := strings.Replace(widget(group, "w"), "{name: w}", "{name: w, annotations: {"+setting("status-hint", hints)+"}}",
+			1)
 		return together(w, configMap("later", "a", order(1)))
 	}
 	reports := func(ctx context.Context, g *gadget.Gadget, status string) {
 		GinkgoHelper()
 		w := mustGet(ctx, group+"/v1", "Widget", g.Namespace, "w")
-		Expect(k8s.Status().Patch(ctx, w, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status)))).To(Succeed())
+		Expect(k8s.Status().Patch(ctx, w, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":%s}`, status)))).
+			To(Succeed())
 	}
 	expectWaiting := func(ctx context.Context, g *gadget.Gadget, message string) {
 		GinkgoHelper()
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("/w"), ContainSubstring(message)))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("/w"), ContainSubstring(message)))
 		_, err := get(ctx, "v1", "ConfigMap", g.Namespace, "later")
 		Expect(err).To(HaveOccurred(), "the object of the next wave exists, although the wave must wait")
 	}
 
-	DescribeTable("an object with a status hint becomes ready as its controller reports it:", func(ctx SpecContext, hints string, steps []string, done string) {
+	DescribeTable("an object with a status hint becomes ready as its controller reports it:", func(ctx SpecContext,
+		hints string, steps []string, done string,
+	) {
 		g := newGadget(ctx, newNamespace(ctx), "app", hinted(hints))
 		for i := 0; i < len(steps); i += 2 {
 			if steps[i] != "" {
@@ -62,8 +68,10 @@ var _ = Describe("Status hints:", Ordered, func() {
 		Entry("conditions", "conditions=Synced;Warm", []string{
 			"", "not Synced yet",
 			`{"conditions":[{"type":"Synced","status":"True"}]}`, "not Warm yet",
-			`{"conditions":[{"type":"Synced","status":"True"},{"type":"Warm","status":"Unknown","message":"heating"}]}`, "heating",
-			`{"conditions":[{"type":"Synced","status":"True","observedGeneration":0},{"type":"Warm","status":"True"}]}`, "was set for generation 0",
+			`{"conditions":[{"type":"Synced","status":"True"},{"type":"Warm","status":"Unknown","message":"heating"}]}`,
+			"heating",
+			`{"conditions":[{"type":"Synced","status":"True","observedGeneration":0},{"type":"Warm","status":"True"}]}`,
+			"was set for generation 0",
 		}, `{"conditions":[{"type":"Synced","status":"True","observedGeneration":1},{"type":"Warm","status":"True"}]}`),
 		Entry("several hints", "has-observed-generation, conditions=Warm", []string{
 			"", "its controller has not processed it yet",
@@ -71,13 +79,15 @@ var _ = Describe("Status hints:", Ordered, func() {
 		}, `{"observedGeneration":1,"conditions":[{"type":"Warm","status":"True"}]}`),
 	)
 
-	It("a status hint ignores a status of another generation than the generation that was applied last", func(ctx SpecContext) {
+	It("a status hint ignores a status of another generation than the generation that was "+
+		"applied last", func(ctx SpecContext) {
 		g := newGadget(ctx, newNamespace(ctx), "app", hinted("has-ready-condition"))
 		expectWaiting(ctx, g, "not Ready yet")
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":1}]}`)
 		expectReady(ctx, g)
 		changeManifests(ctx, g, strings.Replace(hinted("has-ready-condition"), "size: 1", "size: 2", 1))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("was set for generation 1, but the object is at generation 2")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("was set for generation 1, but the object is at generation 2")))
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":2}]}`)
 		expectReady(ctx, g)
 	})
@@ -88,8 +98,10 @@ var _ = Describe("Status hints:", Ordered, func() {
 		expectReady(ctx, g)
 		before, mark := mustGet(ctx, group+"/v1", "Widget", g.Namespace, "w"), markAudit(ctx)
 		changeManifests(ctx, g, hinted("has-ready-condition"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("not Ready yet")))
-		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), g.Namespace).Resource("widgets"))).To(Equal([]string{"patch widgets 200"}))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("not Ready yet")))
+		Expect(verbs(inNamespace(requestsSince(ctx, mark, operatorName), g.Namespace).Resource("widgets"))).
+			To(Equal([]string{"patch widgets 200"}))
 		Expect(mustGet(ctx, group+"/v1", "Widget", g.Namespace, "w").GetGeneration()).To(Equal(before.GetGeneration()))
 		changeManifests(ctx, g, plain)
 		expectReady(ctx, g)
@@ -98,7 +110,8 @@ var _ = Describe("Status hints:", Ordered, func() {
 	It("a status hint on a type without a status is refused", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a", setting("status-hint", "has-ready-condition")))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("a ConfigMap has no status to read")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
+			ContainSubstring("a ConfigMap has no status to read")))
 		Expect(writes(ctx, operatorName, namespace).Resource("configmaps")).To(BeEmpty())
 	})
 
@@ -108,7 +121,8 @@ var _ = Describe("Status hints:", Ordered, func() {
 		expectReady(ctx, g)
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":1}]}`)
 		changeManifests(ctx, g, strings.Replace(widget(group, "w"), "size: 1", "size: 2", 1))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("was set for generation 1, but the object is at generation 2")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("was set for generation 1, but the object is at generation 2")))
 		reports(ctx, g, `{"conditions":[{"type":"Ready","status":"True","observedGeneration":2}]}`)
 		expectReady(ctx, g)
 	})

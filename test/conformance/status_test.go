@@ -21,7 +21,9 @@ var _ = Describe("The status of a component:", func() {
 	type reconciler = *component.Reconciler[*gadget.Gadget]
 
 	// meddle makes an edit of a gadget again and again until stop is called, and counts the successful edits.
-	meddle := func(ctx context.Context, g *gadget.Gadget, edit func(context.Context, *gadget.Gadget) error) (edits *atomic.Int64, stop func()) {
+	meddle := func(ctx context.Context, g *gadget.Gadget,
+		edit func(context.Context, *gadget.Gadget) error,
+	) (edits *atomic.Int64, stop func()) {
 		var wg sync.WaitGroup
 		name, ended := client.ObjectKeyFromObject(g), &atomic.Bool{}
 		edits = &atomic.Int64{}
@@ -52,7 +54,8 @@ var _ = Describe("The status of a component:", func() {
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "cm-0").Object["data"]).To(HaveKeyWithValue("value", "edit-24"))
 	})
 
-	It("the status and the dependents are written while another client writes to the component all the time", func(ctx SpecContext) {
+	It("the status and the dependents are written while another client writes to the component "+
+		"all the time", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "a"))
 		ports, stopStatus := meddle(ctx, g, func(ctx context.Context, g *gadget.Gadget) error {
@@ -94,7 +97,10 @@ var _ = Describe("The status of a component:", func() {
 		g := newGadget(ctx, newNamespace(ctx), "app", configMap("settings", "a"))
 		expectReady(ctx, g)
 		fresh := current(ctx, g)
-		meta.SetStatusCondition(&fresh.Status.Conditions, metav1.Condition{Type: "Licensed", Status: metav1.ConditionTrue, Reason: "Paid"})
+		meta.SetStatusCondition(&fresh.Status.Conditions, metav1.Condition{
+			Type: "Licensed", Status: metav1.ConditionTrue,
+			Reason: "Paid",
+		})
 		Expect(k8s.Status().Update(ctx, fresh)).To(Succeed())
 		changeManifests(ctx, g, configMap("settings", "b"))
 		expectReady(ctx, g)
@@ -142,7 +148,8 @@ var _ = Describe("The status of a component:", func() {
 		Expect(allocations.Load()).To(Equal(int64(1)))
 	})
 
-	It("an update of the status by Reconciler.UpdateStatus is repeated after a conflict, and never lost", func(ctx SpecContext) {
+	It("an update of the status by Reconciler.UpdateStatus is repeated after a conflict, "+
+		"and never lost", func(ctx SpecContext) {
 		const writers, each = 4, 10
 		operator := newOperatorName()
 		var r reconciler

@@ -87,8 +87,11 @@ func newNamespace(ctx context.Context) string {
 func newGadget(ctx context.Context, namespace, name, text string, edits ...func(*gadget.Gadget)) *gadget.Gadget {
 	GinkgoHelper()
 	g := &gadget.Gadget{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{operatorLabel: operatorName}},
-		Spec:       gadget.GadgetSpec{Manifests: text},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name,
+			Labels: map[string]string{operatorLabel: operatorName},
+		},
+		Spec: gadget.GadgetSpec{Manifests: text},
 	}
 	for _, edit := range edits {
 		edit(g)
@@ -177,7 +180,8 @@ func configMapExists(ctx context.Context, namespace, name string) bool {
 func configMaps(prefix string, n int, value string, annotations ...string) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s-%d\n  annotations: {%s}\ndata: {value: %q}\n",
+		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s-%d\n  annotations: {%s}\n"+
+			"data: {value: %q}\n",
 			prefix, i, strings.Join(annotations, ", "), value)
 	}
 	return b.String()
@@ -203,7 +207,10 @@ func expectGone(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	o, ok := o.DeepCopyObject().(client.Object)
 	Expect(ok).To(BeTrue())
-	Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(o), o) }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+	Eventually(ctx, func() error {
+		return k8s.Get(ctx, client.ObjectKeyFromObject(o),
+			o)
+	}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 }
 
 // changeManifests replaces the manifests of a gadget.

@@ -26,7 +26,9 @@ var _ = Describe("Changes during a pass with many dependents:", func() {
 	const writers = 4
 	// during starts a component with 200 dependents, blocks its writes after the first ones, makes a change, and releases
 	// the writes when the operator has received the change.
-	during := func(ctx context.Context, change func(*gadget.Gadget), shown func(client.Object) bool) (g *gadget.Gadget, operator string) {
+	during := func(ctx context.Context, change func(*gadget.Gadget), shown func(client.Object) bool) (g *gadget.Gadget,
+		operator string,
+	) {
 		GinkgoHelper()
 		namespace, known := newNamespace(ctx), &hearsay{of: shown}
 		held := newToll(namespace)
@@ -53,7 +55,8 @@ var _ = Describe("Changes during a pass with many dependents:", func() {
 	// moment.
 	underWay := Or(HaveLen(writers), HaveLen(writers+1))
 
-	It("a change of the spec ends a pass: running writes are completed, and the new manifests are applied", func(ctx SpecContext) {
+	It("a change of the spec ends a pass: running writes are completed, and the new "+
+		"manifests are applied", func(ctx SpecContext) {
 		g, operator := during(ctx,
 			func(g *gadget.Gadget) { changeManifests(ctx, g, configMaps("new", 10, "b")) },
 			func(o client.Object) bool { return o.GetGeneration() > 1 })
@@ -86,7 +89,8 @@ var _ = Describe("Changes during a pass with many dependents:", func() {
 })
 
 var _ = Describe("Specs that change with each write to a dependent:", func() {
-	It("a component whose spec changes with each write to a dependent is applied completely, and becomes ready for its last generation", func(ctx SpecContext) {
+	It("a component whose spec changes with each write to a dependent is applied completely, and becomes ready for its "+
+		"last generation", func(ctx SpecContext) {
 		const dependents = 12
 		namespace, operator, shown, resting := newNamespace(ctx), newOperatorName(), &atomic.Int64{}, &atomic.Bool{}
 		watch := component.Watch{Object: &gadget.Gadget{}, Map: func(_ context.Context, o client.Object) []reconcile.Request {
@@ -115,7 +119,8 @@ var _ = Describe("Specs that change with each write to a dependent:", func() {
 			},
 			transport: restless,
 		})
-		Eventually(ctx, func() metav1alpha1.State { return current(ctx, g).Status.State }).Should(Equal(metav1alpha1.StateReady))
+		Eventually(ctx, func() metav1alpha1.State { return current(ctx, g).Status.State }).
+			Should(Equal(metav1alpha1.StateReady))
 		Expect(ownedConfigMaps(ctx, operator, namespace)).To(HaveLen(dependents))
 		resting.Store(true)
 		expectReady(ctx, g)
@@ -123,7 +128,8 @@ var _ = Describe("Specs that change with each write to a dependent:", func() {
 })
 
 var _ = Describe("Changes before the status is written:", func() {
-	It("if the component changes before a pass writes the status, the changes of this pass are still reported, and the pass is not counted as failed", func(ctx SpecContext) {
+	It("if the component changes before a pass writes the status, the changes of this pass are still reported, and the "+
+		"pass is not counted as failed", func(ctx SpecContext) {
 		namespace, operator, exporter := newNamespace(ctx), newOperatorName(), tracetest.NewInMemoryExporter()
 		late := &intruder{method: http.MethodPut, path: "/gadgets/app/status"}
 		runOperator(operator, operatorOptions{transport: late.wrap, component: component.Options{
@@ -133,7 +139,8 @@ var _ = Describe("Changes before the status is written:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		late.arm(0, func() {
-			changeManifests(ctx, &gadget.Gadget{ObjectMeta: g.ObjectMeta}, together(configMap("one", "b"), configMap("two", "b")))
+			changeManifests(ctx, &gadget.Gadget{ObjectMeta: g.ObjectMeta},
+				together(configMap("one", "b"), configMap("two", "b")))
 		})
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = together(configMap("one", "b"), configMap("two", "a")) })
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "Applied") }).Should(

@@ -35,7 +35,10 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 		GinkgoHelper()
 		named := metav1.ObjectMeta{Name: namespace + "-" + name}
 		Expect(there.Create(ctx, &rbacv1.ClusterRole{
-			ObjectMeta: named, Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{resource}, Verbs: verbs}},
+			ObjectMeta: named, Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{""}, Resources: []string{resource},
+				Verbs: verbs,
+			}},
 		})).To(Succeed())
 		Expect(there.Create(ctx, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: named, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: named.Name},
@@ -50,7 +53,10 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 		Expect(err).NotTo(HaveOccurred())
 		kubeconfig, err := os.ReadFile(user.Kubeconfig)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(k8s.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "far"}, Data: map[string][]byte{"value": kubeconfig}})).To(Succeed())
+		Expect(k8s.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "far"},
+			Data:       map[string][]byte{"value": kubeconfig},
+		})).To(Succeed())
 		allow(ctx, "always", "namespaces", "get")
 		allow(ctx, "configmaps", "configmaps", everything...)
 		stop = runOperator(operator, operatorOptions{})
@@ -59,34 +65,40 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 	})
 	forbid := func(ctx context.Context) {
 		GinkgoHelper()
-		Expect(there.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-configmaps"}})).To(Succeed())
+		Expect(there.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-configmaps"}})).
+			To(Succeed())
 	}
 	settings := func(ctx context.Context) error {
 		found := newConfigMap(namespace, "settings")
 		return there.Get(ctx, client.ObjectKeyFromObject(found), found)
 	}
 
-	It("a deletion waits until the namespace of the same name in the target cluster is gone, if the operator has no right to list the objects in it", func(ctx SpecContext) {
+	It("a deletion waits until the namespace of the same name in the target cluster is gone, if the operator has no "+
+		"right to list the objects in it", func(ctx SpecContext) {
 		stop()
 		forbid(ctx)
 		Expect(there.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/settings"),
-			ContainSubstring(`User "`+namespace+`" cannot get`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/settings"),
+				ContainSubstring(`User "`+namespace+`" cannot get`)))
 		allow(ctx, "again", "configmaps", everything...)
 		expectGone(ctx, g)
 		Expect(settings(ctx)).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("dependents of a lost inventory are searched in the target although the component's own namespace is being deleted", func(ctx SpecContext) {
+	It("dependents of a lost inventory are searched in the target although the component's own namespace is "+
+		"being deleted", func(ctx SpecContext) {
 		stop()
 		loseStatus(ctx, g)
 		forbid(ctx)
 		remove(ctx, g)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 		runOperator(operator, operatorOptions{})
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: the recorded inventory is lost or damaged"), ContainSubstring(`User "`+namespace+`" cannot list`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True Forbidden: the recorded inventory is lost or damaged"),
+				ContainSubstring(`User "`+namespace+`" cannot list`)))
 		Expect(settings(ctx)).To(Succeed())
 		allow(ctx, "again", "configmaps", everything...)
 		expectGone(ctx, g)

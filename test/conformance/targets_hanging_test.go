@@ -77,7 +77,8 @@ var _ = Describe("Target clusters that hang:", func() {
 		many    = 40
 	)
 
-	DescribeTable("components with a target cluster of one namespace do not occupy the workers, if the cluster", func(ctx SpecContext, answer func(http.ResponseWriter, *http.Request) bool, most int) {
+	DescribeTable("components with a target cluster of one namespace do not occupy the workers, "+
+		"if the cluster", func(ctx SpecContext, answer func(http.ResponseWriter, *http.Request) bool, most int) {
 		hostile, local, elsewhere := newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)
 		hanging := &hangingCluster{answer: answer}
 		address := hanging.start()
@@ -93,8 +94,10 @@ var _ = Describe("Target clusters that hang:", func() {
 		}
 		for i := range many {
 			name := fmt.Sprint("stuck-", i)
-			secret(hostile, name, fmt.Appendf(nil, "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
-				"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: %q}}]\nusers: [{name: u, user: {username: %q, password: p}}]\n", address, name))
+			secret(hostile, name, fmt.Appendf(nil,
+				"apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+
+					"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: %q}}]\n"+
+					"users: [{name: u, user: {username: %q, password: p}}]\n", address, name))
 			newGadget(ctx, hostile, name, configMap(name, "a"), inCluster(name), servedBy(operator))
 		}
 		Eventually(ctx, hanging.arrived.Load).Should(BeNumerically(">=", 1))
@@ -111,7 +114,8 @@ var _ = Describe("Target clusters that hang:", func() {
 		expectReady(ctx, near)
 		// The workers take components in the order of their arrival. If the hanging requests occupied the workers, most of
 		// them would have ended before the components of the other tenants are ready.
-		Expect(hanging.ended.Load()).To(BeNumerically("<", most), "the components of other tenants waited for the end of hanging requests")
+		Expect(hanging.ended.Load()).To(BeNumerically("<", most),
+			"the components of other tenants waited for the end of hanging requests")
 	},
 		Entry("accepts requests and never responds", answerNever, many/2),
 		Entry("responds to all requests except writes", onlyWrites(answerNever), many/2),

@@ -42,8 +42,10 @@ func serverOfTenant(handle http.HandlerFunc) []byte {
 	server := httptest.NewTLSServer(handle)
 	DeferCleanup(server.Close)
 	DeferCleanup(server.CloseClientConnections)
-	return []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
-		"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: \"" + server.URL + "\"}}]\nusers: [{name: u, user: {}}]\n")
+	return []byte("apiVersion: v1\nkind: Config\ncurrent-context: c\n" +
+		"contexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+		"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: \"" + server.URL +
+		"\"}}]\nusers: [{name: u, user: {}}]\n")
 }
 
 // showWhere renders a ConfigMap with the results of look-ups in the component's cluster and in the target cluster.
@@ -57,7 +59,8 @@ var showWhere = generator.GeneratorFunc(func(ctx context.Context, req generator.
 		where[name], _, _ = unstructured.NestedString(found.Object, "data", "cluster")
 	}
 	return []client.Object{&corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "answer"}, Data: where,
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Name: "answer"},
+		Data: where,
 	}}, nil
 })
 
@@ -85,7 +88,10 @@ var _ = Describe("Targets in another cluster:", Ordered, func() {
 	}
 	keep := func(ctx context.Context, name string, kubeconfig []byte) *corev1.Secret {
 		GinkgoHelper()
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: map[string][]byte{"value": kubeconfig}}
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+			Data:       map[string][]byte{"value": kubeconfig},
+		}
 		Expect(k8s.Create(ctx, secret)).To(Succeed())
 		return secret
 	}
@@ -112,7 +118,8 @@ spec: {capacity: {storage: 1Gi}, accessModes: [ReadWriteOnce], hostPath: {path: 
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata: {name: data}
-spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: %[1]s}`, namespace), inCluster("far"))
+spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}, volumeName: %[1]s}`,
+			namespace), inCluster("far"))
 		volume := &corev1.PersistentVolume{}
 		Eventually(ctx, func() error { return there.Get(ctx, client.ObjectKey{Name: namespace}, volume) }).Should(Succeed())
 		Eventually(ctx, func() int32 { return current(ctx, g).Status.Dependents.Total }).Should(Equal(int32(2)))
@@ -124,30 +131,36 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 
 	It("dependents in another cluster are created, repaired, and deleted with the component", func(ctx SpecContext) {
 		keep(ctx, "far", deployer(ctx, namespace))
-		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")), inCluster("far"))
+		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), configMap("pruned", "a")),
+			inCluster("far"))
 		expectReady(ctx, g)
 		Expect(remotely(ctx, "settings")()).To(Equal(map[string]string{"value": "a"}))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero(), "a dependent was created in the component's own cluster")
 		Expect(current(ctx, g).Status.TargetCluster).NotTo(BeEmpty())
 
 		Expect(there.Delete(ctx, newConfigMap(namespace, "settings"))).To(Succeed())
-		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"), "the drift was not repaired: a watch in the target cluster must show the drift, because ready dependents are not polled")
+		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "a"),
+			"the drift was not repaired: a watch in the target cluster must show the drift, because ready dependents "+
+				"are not polled")
 		changeManifests(ctx, g, configMap("settings", "b"))
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
-		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))), "the target cluster received requests of another user than that of the kubeconfig")
+		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))),
+			"the target cluster received requests of another user than that of the kubeconfig")
 	})
 
-	It("a kubeconfig is used only if the identity of the component may read its Secret, at first and after each change", func(ctx SpecContext) {
+	It("a kubeconfig is used only if the identity of the component may read its Secret, at first and "+
+		"after each change", func(ctx SpecContext) {
 		operator := newOperatorName()
 		runOperator(operator, operatorOptions{component: component.Options{DefaultServiceAccount: "tenant"}})
 		user := serviceAccountUser(namespace, "tenant")
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator), inCluster("far"))
-		forbidden := And(ContainSubstring("read Secret "+namespace+"/far with the kubeconfig"), ContainSubstring(user), ContainSubstring("cannot get resource"))
+		forbidden := And(ContainSubstring("read Secret "+namespace+"/far with the kubeconfig"), ContainSubstring(user),
+			ContainSubstring("cannot get resource"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden"), forbidden))
 		requestsAs := func(user string) testcluster.Events {
 			GinkgoHelper()
@@ -183,7 +196,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		expectReady(ctx, g)
 		written := remoteRequests(ctx).Writes()
 		Expect(written).To(HaveLen(100))
-		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second), "the writes took too long: a client without a rate limit needs less than five seconds")
+		Expect(written[99].Time.Sub(written[0].Time)).To(BeNumerically("<", 5*time.Second),
+			"the writes took too long: a client without a rate limit needs less than five seconds")
 	})
 
 	It("a rendering can look up objects in the target and in the component's own cluster", func(ctx SpecContext) {
@@ -221,7 +235,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		keep(ctx, "far", kubeconfig)
 		keep(ctx, "same", kubeconfig)
 		// No other spec uses a watch on this type.
-		const manifest = "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: %s}\ntemplate: {spec: {containers: [{name: a, image: b}]}}"
+		const manifest = "apiVersion: v1\nkind: PodTemplate\nmetadata: {name: %s}\n" +
+			"template: {spec: {containers: [{name: a, image: b}]}}"
 		one := newGadget(ctx, namespace, "one", fmt.Sprintf(manifest, "one"), inCluster("far"))
 		two := newGadget(ctx, namespace, "two", fmt.Sprintf(manifest, "two"), inCluster("same"))
 		expectReady(ctx, one)
@@ -248,48 +263,66 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
 		By("changing the target to the component's own cluster, which is refused with and without a kubeconfig")
-		for _, elsewhere := range []func(*gadget.Gadget){inCluster("near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
+		for _, elsewhere := range []func(*gadget.Gadget){inCluster(
+			"near"), func(g *gadget.Gadget) { g.Spec.KubeConfig = nil }} {
 			change(ctx, g, elsewhere)
-			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: the component has 1 dependent in cluster "),
-				ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
+			expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+				And(HavePrefix("True InvalidSpec: the component has 1 dependent in cluster "),
+					ContainSubstring("the target is now the component's own cluster"), ContainSubstring("point the component back")))
 		}
 		By("deleting the component, which does not count its dependents as deleted")
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidSpec: the component has 1 dependent in "),
-			ContainSubstring("or remove the operator's finalizer")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True InvalidSpec: the component has 1 dependent in "),
+				ContainSubstring("or remove the operator's finalizer")))
 		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
 		change(ctx, g, inCluster("far"))
 		expectGone(ctx, g)
 	})
 
-	DescribeTable("a kubeconfig is refused with a message that contains the reason and no secrets, if the kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
-		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+	DescribeTable("a kubeconfig is refused with a message that contains the reason and no secrets, if "+
+		"the kubeconfig", func(ctx SpecContext, edit func(string) string, want string) {
+		kubeconfig := "apiVersion: v1\nkind: Config\ncurrent-context: c\n" +
+			"contexts: [{name: c, context: {cluster: c, user: u}}]\n" +
 			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
 		keep(ctx, "far", []byte(edit(kubeconfig)))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True InvalidSpec: Secret "+namespace+"/far with the kubeconfig cannot be used: "+want)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			"True InvalidSpec: Secret "+namespace+"/far with the kubeconfig cannot be used: "+want)
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("hush"))
 		remove(ctx, g)
 		expectGone(ctx, g)
 	},
 		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
-		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" }, "the content is not a kubeconfig"),
+		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" },
+			"the content is not a kubeconfig"),
 		Entry("has no current context", replaced("current-context: c\n", ""), "the kubeconfig has no current-context"),
-		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"), "the kubeconfig lacks the context that current-context names"),
-		Entry("runs a program", replaced("token: hush", "exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"), "exec would run a program"),
+		Entry("names a context that does not exist", replaced("current-context: c\n", "current-context: d\n"),
+			"the kubeconfig lacks the context that current-context names"),
+		Entry("runs a program", replaced("token: hush",
+			"exec: {apiVersion: client.authentication.k8s.io/v1, command: hush, interactiveMode: Never}"),
+			"exec would run a program"),
 		Entry("uses an auth provider", replaced("token: hush", "auth-provider: {name: hush}"), "auth-provider would run"),
 		Entry("names a token file", replaced("token: hush", "tokenFile: /hush"), "tokenFile names a file"),
-		Entry("names a certificate file", replaced("token: hush", "client-certificate: /hush"), "client-certificate names a file"),
-		Entry("names a key file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"), "client-key names a file"),
-		Entry("names a file of a certificate authority", replaced("server:", "certificate-authority: /hush, server:"), "certificate-authority names a file"),
-		Entry("has a password in its URL", replaced("https://", "https://me:hush@"), "the server of the cluster contains a password"),
-		Entry("has no TLS", replaced("https://127.0.0.1:1", "http://127.0.0.1:1/hush"), "the server of the cluster is not a URL that begins with https://"),
-		Entry("names a proxy", replaced("server:", "proxy-url: \"http://hush:1\", server:"), "proxy-url would send the requests of the operator through another server"),
+		Entry("names a certificate file", replaced("token: hush", "client-certificate: /hush"),
+			"client-certificate names a file"),
+		Entry("names a key file", replaced("token: hush", "client-certificate-data: aHVzaA==, client-key: /hush"),
+			"client-key names a file"),
+		Entry("names a file of a certificate authority", replaced("server:", "certificate-authority: /hush, server:"),
+			"certificate-authority names a file"),
+		Entry("has a password in its URL", replaced("https://", "https://me:hush@"),
+			"the server of the cluster contains a password"),
+		Entry("has no TLS", replaced("https://127.0.0.1:1", "http://127.0.0.1:1/hush"),
+			"the server of the cluster is not a URL that begins with https://"),
+		Entry("names a proxy", replaced("server:", "proxy-url: \"http://hush:1\", server:"),
+			"proxy-url would send the requests of the operator through another server"),
 		Entry("has no HTTP URL", replaced("https://127.0.0.1:1", "unix:///hush"), "the server of the cluster is not a URL"),
-		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="), "the cluster or the user in the kubeconfig is incomplete"),
+		Entry("has a certificate without a key", replaced("token: hush", "client-certificate-data: aHVzaA=="),
+			"the cluster or the user in the kubeconfig is incomplete"),
 	)
 
-	It("the Secret of a kubeconfig is retained until the dependents are gone, also if the namespace is deleted", func(ctx SpecContext) {
+	It("the Secret of a kubeconfig is retained until the dependents are gone, also if the "+
+		"namespace is deleted", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
@@ -331,7 +364,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 
 	It("a removed finalizer on the Secret of a kubeconfig is added again, also during a deletion", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
-		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"), func(g *gadget.Gadget) { g.Spec.RetryInterval = nil })
+		g := newGadget(ctx, namespace, "app", configMap("settings", "a"),
+			inCluster("far"), func(g *gadget.Gadget) { g.Spec.RetryInterval = nil })
 		expectReady(ctx, g)
 		held := func() []string { return mustGet(ctx, "v1", "Secret", namespace, "far").GetFinalizers() }
 		before := held()
@@ -343,34 +377,45 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		}
 		strip()
 		patch(ctx, secret, `{"metadata":{"labels":null}}`)
-		Eventually(ctx, func() map[string]string { return mustGet(ctx, "v1", "Secret", namespace, "far").GetLabels() }).Should(
-			HaveKeyWithValue(operatorName+"/held", "true"), "the label is used to find the finalizer after the component is gone")
+		Eventually(ctx, func() map[string]string {
+			return mustGet(ctx, "v1", "Secret", namespace,
+				"far").GetLabels()
+		}).Should(
+			HaveKeyWithValue(operatorName+"/held", "true"),
+			"the label is used to find the finalizer after the component is gone")
 		Expect(held()).To(Equal(before))
 		Expect(current(ctx, g).Status.TargetSecret).To(Equal("far"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))
 
 		settings := newConfigMap(namespace, "settings")
-		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.com/hold"]}}`)))).To(Succeed())
+		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"finalizers":["example.com/hold"]}}`)))).To(Succeed())
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "True Deleting")
 		strip()
-		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).
+			To(Succeed())
 		expectGone(ctx, g)
 		Expect(held()).To(BeEmpty())
 	})
 
-	It("an unreachable target cluster blocks only its own components, and the condition of a deletion contains the remedy", func(ctx SpecContext) {
+	It("an unreachable target cluster blocks only its own components, and the condition of a deletion "+
+		"contains the remedy", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
-		unreachable := "apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n" +
+		unreachable := "apiVersion: v1\nkind: Config\ncurrent-context: c\n" +
+			"contexts: [{name: c, context: {cluster: c, user: u}}]\n" +
 			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
 		former := base64.StdEncoding.EncodeToString(secret.Data["value"])
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString([]byte(unreachable))))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
-			ContainSubstring("127.0.0.1:1")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
+				ContainSubstring("127.0.0.1:1")))
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("or remove the operator's finalizer from the component: dependents that are not deleted yet then stay"))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			ContainSubstring("or remove the operator's finalizer from the component: dependents that are not deleted "+
+				"yet then stay"))
 		By("continuing when the target can be reached again")
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
 		expectGone(ctx, g)
@@ -378,7 +423,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
-	It("a target cluster that accepts requests and never responds blocks only its own components, and a condition reports the cluster", func(ctx SpecContext) {
+	It("a target cluster that accepts requests and never responds blocks only its own components, and a condition "+
+		"reports the cluster", func(ctx SpecContext) {
 		silent := serverOfTenant(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 		keep(ctx, "far", silent)
 		operator := newOperatorName()
@@ -387,12 +433,14 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		})
 		var stuck []*gadget.Gadget
 		for i := range 4 {
-			stuck = append(stuck, newGadget(ctx, namespace, fmt.Sprint("stuck-", i), configMap("settings", "a"), inCluster("far"), servedBy(operator)))
+			stuck = append(stuck, newGadget(ctx, namespace, fmt.Sprint("stuck-", i), configMap("settings", "a"),
+				inCluster("far"), servedBy(operator)))
 		}
 		near := newGadget(ctx, namespace, "near", configMap("near", "a"), servedBy(operator))
 		for _, g := range stuck {
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-				HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"), ContainSubstring("deadline exceeded")))
+				HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
+				ContainSubstring("deadline exceeded")))
 		}
 		expectReady(ctx, near)
 		changeManifests(ctx, near, configMap("near", "b"))
@@ -403,7 +451,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		}
 	})
 
-	It("a target cluster that answers without end blocks only its own components, and a condition reports the limit", func(ctx SpecContext) {
+	It("a target cluster that answers without end blocks only its own components, and a condition "+
+		"reports the limit", func(ctx SpecContext) {
 		items := []byte(strings.Repeat(`{"a":{}},`, 1000))
 		keep(ctx, "far", serverOfTenant(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -450,20 +499,25 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			remove(ctx, g)
 			expectGone(ctx, g)
 		},
-		Entry("an error as text", 500, "text/plain", "BODYLEAK-500", "HTTP status 500, without a Status of a Kubernetes API server"),
-		Entry("a refusal as text", 403, "text/plain", "BODYLEAK-403", "HTTP status 403, without a Status of a Kubernetes API server"),
-		Entry("JSON without a kind", 200, "application/json", `{"AccessKeyId":"LEAK"}`, "is no object with kind and apiVersion"),
+		Entry("an error as text", 500, "text/plain", "BODYLEAK-500",
+			"HTTP status 500, without a Status of a Kubernetes API server"),
+		Entry("a refusal as text", 403, "text/plain", "BODYLEAK-403",
+			"HTTP status 403, without a Status of a Kubernetes API server"),
+		Entry("JSON without a kind", 200, "application/json", `{"AccessKeyId":"LEAK"}`,
+			"is no object with kind and apiVersion"),
 	)
 
-	It("if the Secret with the kubeconfig was deleted, a deletion reports the remedy, and continues when the Secret is created again", func(ctx SpecContext) {
+	It("if the Secret with the kubeconfig was deleted, a deletion reports the remedy, and continues when the Secret is "+
+		"created again", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
 		expectReady(ctx, g)
 		remove(ctx, secret)
 		patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
-			ContainSubstring("or remove the operator's finalizer from the component")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
+				ContainSubstring("or remove the operator's finalizer from the component")))
 		keep(ctx, "far", secret.Data["value"])
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
@@ -472,16 +526,19 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 
 	It("a missing Secret, a missing key, and a missing right to identify the cluster are reported", func(ctx SpecContext) {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it")
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ReferenceNotFound: Secret "+namespace+
+			"/far with the kubeconfig does not exist; create it")
 		user, err := remote.User(ctx, namespace)
 		Expect(err).NotTo(HaveOccurred())
 		kubeconfig, err := os.ReadFile(user.Kubeconfig)
 		Expect(err).NotTo(HaveOccurred())
 		secret := keep(ctx, "far", kubeconfig)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True Forbidden: the cluster of the kubeconfig in Secret "+namespace+"/far refuses its user"),
-			ContainSubstring(`User "`+namespace+`" cannot get resource "namespaces"`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True Forbidden: the cluster of the kubeconfig in Secret "+namespace+"/far refuses its user"),
+				ContainSubstring(`User "`+namespace+`" cannot get resource "namespaces"`)))
 		patch(ctx, secret, `{"data":{"value":null,"other":""}}`)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, `True ReferenceNotFound: Secret `+namespace+`/far with the kubeconfig has no key "value"`)
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, `True ReferenceNotFound: Secret `+namespace+
+			`/far with the kubeconfig has no key "value"`)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
@@ -514,7 +571,8 @@ func openWatches(ctx context.Context, c *testcluster.Cluster, resource string) (
 	}
 	var open []string
 	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "apiserver_longrunning_requests{") && strings.Contains(line, `resource="`+resource+`",scope="cluster"`) && !strings.HasSuffix(line, " 0\n") {
+		if strings.HasPrefix(line, "apiserver_longrunning_requests{") && strings.Contains(line,
+			`resource="`+resource+`",scope="cluster"`) && !strings.HasSuffix(line, " 0\n") {
 			open = append(open, line)
 		}
 	}

@@ -21,7 +21,8 @@ var _ = Describe("Temporary obstacles:", func() {
 		return func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, name); return err }
 	}
 
-	It("if the type of a dependent is not served, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
+	It("if the type of a dependent is not served, the condition names the dependent, the component waits, and the other "+
+		"dependents are applied", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widget(group, "one"), configMap("sibling", "a")))
 		missing := "Widget." + group + " is not served, and nothing here defines it; install what defines version v1"
@@ -36,7 +37,8 @@ var _ = Describe("Temporary obstacles:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within seconds when the type is served", slow, func(ctx SpecContext) {
+	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within "+
+		"seconds when the type is served", slow, func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), servedBy(operator))
@@ -44,7 +46,8 @@ var _ = Describe("Temporary obstacles:", func() {
 		settle(ctx, operator)
 		before := passes(operator)
 		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(23*time.Second).Should(BeZero(),
-			"the operator made passes, although the type is not served; the 23 seconds cover a pause of 16 seconds between attempts")
+			"the operator made passes, although the type is not served; the 23 seconds cover a pause of 16 seconds "+
+				"between attempts")
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, func() error { _, err := get(ctx, group+"/v1", "Widget", namespace, "one"); return err }).
 			WithTimeout(8 * time.Second).Should(Succeed())
@@ -52,7 +55,8 @@ var _ = Describe("Temporary obstacles:", func() {
 
 	It("a type that nothing defines is named first, before dependents that are not ready", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		pending := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\nspec: {accessModes: [ReadWriteOnce], " +
+		pending := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: %s}\n" +
+			"spec: {accessModes: [ReadWriteOnce], " +
 			"storageClassName: none, resources: {requests: {storage: 1Gi}}}"
 		var texts []string
 		for i := range 11 {
@@ -74,7 +78,8 @@ var _ = Describe("Temporary obstacles:", func() {
 			"False DependentsNotReady: waiting until ready: Widget."+group+" one (Widget."+group+" is not served yet")
 	})
 
-	It("a dependent that a failing webhook rejects is retried until the webhook responds or is removed", func(ctx SpecContext) {
+	It("a dependent that a failing webhook rejects is retried until the webhook responds "+
+		"or is removed", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		webhook := create(ctx, fmt.Sprintf(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingWebhookConfiguration
@@ -95,7 +100,8 @@ webhooks:
 			return k8s.Create(ctx, probe)
 		}).ShouldNot(Succeed())
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(HavePrefix("True Retrying"), ContainSubstring("hook.example.com")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReconciling,
+			And(HavePrefix("True Retrying"), ContainSubstring("hook.example.com")))
 		remove(ctx, webhook)
 		expectReady(ctx, g)
 	})
@@ -113,10 +119,12 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("a namespace of the component that another client deletes is created again with its dependents", func(ctx SpecContext) {
+	It("a namespace of the component that another client deletes is created again with "+
+		"its dependents", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		inner := namespace + "-inner"
-		g := newGadget(ctx, namespace, "app", together(namespaceManifest(inner), strings.Replace(configMap("settings", "a"), "  name:", "  namespace: "+inner+"\n  name:", 1)))
+		g := newGadget(ctx, namespace, "app", together(namespaceManifest(inner), strings.Replace(configMap("settings", "a"),
+			"  name:", "  namespace: "+inner+"\n  name:", 1)))
 		expectReady(ctx, g)
 		before := mustGet(ctx, "v1", "ConfigMap", inner, "settings").GetUID()
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", inner))
@@ -127,7 +135,8 @@ webhooks:
 		expectReady(ctx, g)
 	})
 
-	It("if the operator has no right to read a dependent, the condition names the dependent, the component waits, and the other dependents are applied", func(ctx SpecContext) {
+	It("if the operator has no right to read a dependent, the condition names the dependent, the component waits, and "+
+		"the other dependents are applied", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		user, err := cluster.User(ctx, operator)
 		Expect(err).NotTo(HaveOccurred())
@@ -145,9 +154,11 @@ metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, operator)))
 		runOperator(operator, operatorOptions{user: user.Config})
-		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: forbidden}", configMap("sibling", "a")),
+		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: forbidden}",
+			configMap("sibling", "a")),
 			servedBy(operator), retrySoon)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ServiceAccount "+namespace+"/forbidden"), ContainSubstring("cannot list")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("ServiceAccount "+namespace+"/forbidden"),
+			ContainSubstring("cannot list")))
 		Eventually(ctx, exists(ctx, namespace, "sibling")).Should(Succeed())
 		patch(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "ClusterRole", "", operator),
 			`{"rules":[{"apiGroups":["*"],"resources":["*"],"verbs":["*"]}]}`)
@@ -179,10 +190,12 @@ var _ = Describe("Two operators of the same name:", func() {
 var _ = Describe("Components as dependents:", func() {
 	It("a component that is a dependent of another component is applied, waited for and deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		inner := fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: inner, labels: {%s: %s}}\nspec:\n  manifests: |\n    %s",
+		inner := fmt.Sprintf("apiVersion: gadgets.example.com/v1\nkind: Gadget\nmetadata: {name: inner, labels: {%s: %s}}\n"+
+			"spec:\n  manifests: |\n    %s",
 			operatorLabel, operatorName, strings.ReplaceAll(configMap("settings", "a"), "\n", "\n    "))
 		g := newGadget(ctx, namespace, "outer", inner)
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "settings"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "settings"); return err }).
+			Should(Succeed())
 		expectReady(ctx, g)
 		remove(ctx, g)
 		expectGone(ctx, g)
@@ -210,10 +223,15 @@ var _ = Describe("Look-ups that fail:", func() {
 		return newGadget(ctx, namespace, "app", "", servedBy(operator)), failing
 	}
 
-	for _, code := range []int{http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
-		It(fmt.Sprintf("a look-up that failed with status %d is retried, although the engine keeps only the text of the error", code), func(ctx SpecContext) {
+	for _, code := range []int{
+		http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+		http.StatusGatewayTimeout,
+	} {
+		It(fmt.Sprintf("a look-up that failed with status %d is retried, although the engine keeps only the text "+
+			"of the error", code), func(ctx SpecContext) {
 			g, failing := render(ctx, newNamespace(ctx), code)
-			expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring("not today")))
+			expectCondition(ctx, g, metav1alpha1.ConditionReady,
+				And(HavePrefix("False Retrying"), ContainSubstring("not today")))
 			failing.on.Store(false)
 			expectReady(ctx, g)
 		})
@@ -221,6 +239,7 @@ var _ = Describe("Look-ups that fail:", func() {
 
 	It("a look-up without the right to read the object stalls the component", func(ctx SpecContext) {
 		g, _ := render(ctx, newNamespace(ctx), 0)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True GenerateFailed"), ContainSubstring("not today")))
 	})
 })

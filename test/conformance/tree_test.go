@@ -67,15 +67,20 @@ func inventoryOf(t *testing.T, lines ...string) []metav1alpha1.InventoryEntry {
 }
 
 func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
-	notServed := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "demo.example.com", Kind: "Widget"}, SearchedVersions: []string{"v1"}}
-	notServedAnymore := apierrors.NewGenericServerResponse(404, "GET", schema.GroupResource{Resource: "widgets"}, "x", "404 page not found", 0, true)
+	notServed := &meta.NoKindMatchError{
+		GroupKind:        schema.GroupKind{Group: "demo.example.com", Kind: "Widget"},
+		SearchedVersions: []string{"v1"},
+	}
+	notServedAnymore := apierrors.NewGenericServerResponse(404, "GET", schema.GroupResource{Resource: "widgets"}, "x",
+		"404 page not found", 0, true)
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "x", errors.New("no"))
 	deployment := func(ready int64) map[string]any {
 		return map[string]any{
 			"spec": map[string]any{"replicas": int64(2)},
 			"status": map[string]any{
-				"observedGeneration": int64(1), "replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": ready, "availableReplicas": ready,
-				"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
+				"observedGeneration": int64(1), "replicas": int64(2), "updatedReplicas": int64(2), "readyReplicas": ready,
+				"availableReplicas": ready,
+				"conditions":        []any{map[string]any{"type": "Available", "status": "True"}},
 			},
 		}
 	}
@@ -86,20 +91,74 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 		answer any
 		want   tree.Node
 	}{
-		"ready":                              {"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)), tree.Node{State: result.NodeReady, UID: "1"}},
-		"in progress, with the reason":       {"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)), tree.Node{State: result.NodeInProgress, UID: "1", Message: "Available: 1/2"}},
-		"being deleted":                      {"/v1/Service/shop/x u=1", deleted, tree.Node{State: result.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"a Secret":                           {"/v1/Secret/shop/x u=1", live("1", nil), tree.Node{State: result.NodeReady, UID: "1"}},
-		"a Secret being deleted":             {"/v1/Secret/shop/x u=1", deleted, tree.Node{State: result.NodeTerminating, UID: "1", Message: "it is being deleted"}},
-		"gone":                               {"/v1/ConfigMap/shop/x u=1", nil, tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotFound, Message: "it does not exist"}},
-		"purged":                             {"/v1/ConfigMap/shop/x d=1 c=true", nil, tree.Node{State: result.NodeCompleted}},
-		"not created yet":                    {"/v1/ConfigMap/shop/x", nil, tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotCreated, Message: "it was not created yet"}},
-		"without a recorded write":           {"/v1/ConfigMap/shop/x", live("2", nil), tree.Node{State: result.NodeUnknown, UID: "2", Reason: tree.ReasonNotRecorded, Message: "an object with this name exists, but no write to this object is recorded yet"}},
-		"replaced":                           {"/v1/ConfigMap/shop/x u=1", live("2", nil), tree.Node{State: result.NodeMissing, UID: "2", Reason: tree.ReasonReplaced, Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now"}},
-		"forbidden":                          {"/v1/ConfigMap/shop/x u=1", forbidden, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonForbidden, Message: forbidden.Error()}},
-		"of a kind that is not served":       {"demo.example.com/v1/Widget/shop/x u=1", notServed, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"of a kind that is no longer served": {"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore, tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotServed, Message: "the API server does not serve Widget.demo.example.com, version v1"}},
-		"not readable for another reason":    {"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"), tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotRead, Message: "connection reset"}},
+		"ready": {
+			"apps/v1/Deployment/shop/x u=1", live("1", deployment(2)),
+			tree.Node{State: result.NodeReady, UID: "1"},
+		},
+		"in progress, with the reason": {
+			"apps/v1/Deployment/shop/x u=1", live("1", deployment(1)),
+			tree.Node{State: result.NodeInProgress, UID: "1", Message: "Available: 1/2"},
+		},
+		"being deleted": {"/v1/Service/shop/x u=1", deleted, tree.Node{
+			State: result.NodeTerminating,
+			UID:   "1", Message: "it is being deleted",
+		}},
+		"a Secret": {
+			"/v1/Secret/shop/x u=1", live("1", nil),
+			tree.Node{State: result.NodeReady, UID: "1"},
+		},
+		"a Secret being deleted": {"/v1/Secret/shop/x u=1", deleted, tree.Node{
+			State: result.NodeTerminating,
+			UID:   "1", Message: "it is being deleted",
+		}},
+		"gone": {
+			"/v1/ConfigMap/shop/x u=1", nil,
+			tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotFound, Message: "it does not exist"},
+		},
+		"purged": {
+			"/v1/ConfigMap/shop/x d=1 c=true", nil,
+			tree.Node{State: result.NodeCompleted},
+		},
+		"not created yet": {
+			"/v1/ConfigMap/shop/x", nil,
+			tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotCreated, Message: "it was not created yet"},
+		},
+		"without a recorded write": {
+			"/v1/ConfigMap/shop/x", live("2", nil),
+			tree.Node{
+				State: result.NodeUnknown, UID: "2", Reason: tree.ReasonNotRecorded,
+				Message: "an object with this name exists, but no write to this object is recorded yet",
+			},
+		},
+		"replaced": {
+			"/v1/ConfigMap/shop/x u=1", live("2", nil),
+			tree.Node{
+				State: result.NodeMissing, UID: "2", Reason: tree.ReasonReplaced,
+				Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now",
+			},
+		},
+		"forbidden": {
+			"/v1/ConfigMap/shop/x u=1", forbidden,
+			tree.Node{State: result.NodeUnknown, Reason: tree.ReasonForbidden, Message: forbidden.Error()},
+		},
+		"of a kind that is not served": {
+			"demo.example.com/v1/Widget/shop/x u=1", notServed,
+			tree.Node{
+				State: result.NodeUnknown, Reason: tree.ReasonNotServed,
+				Message: "the API server does not serve Widget.demo.example.com, version v1",
+			},
+		},
+		"of a kind that is no longer served": {
+			"demo.example.com/v1/Widget/shop/x u=1", notServedAnymore,
+			tree.Node{
+				State: result.NodeUnknown, Reason: tree.ReasonNotServed,
+				Message: "the API server does not serve Widget.demo.example.com, version v1",
+			},
+		},
+		"not readable for another reason": {
+			"/v1/ConfigMap/shop/x u=1", errors.New("connection reset"),
+			tree.Node{State: result.NodeUnknown, Reason: tree.ReasonNotRead, Message: "connection reset"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			nodes, err := tree.Read(t.Context(), liveObjects{"x": c.answer}, inventoryOf(t, c.entry))
@@ -115,7 +174,8 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 }
 
 func TestTreeShowsWhatIsWaitedForOfKindsThatAreNotServed(t *testing.T) {
-	nodes, err := tree.Read(t.Context(), liveObjects{}, inventoryOf(t, "/v1/ConfigMap/shop/a", "apps/v1/Deployment/shop/web o=2"))
+	nodes, err := tree.Read(t.Context(), liveObjects{},
+		inventoryOf(t, "/v1/ConfigMap/shop/a", "apps/v1/Deployment/shop/web o=2"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,16 +46,19 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that never served a version does not block a deletion, also after changes of its manifest and a restart", func(ctx SpecContext) {
+	It("a definition that never served a version does not block a deletion, also after changes of its manifest "+
+		"and a restart", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		operator := newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", unserved(widgetDefinition(group)), servedBy(operator))
 		expectReady(ctx, g)
-		changed := strings.Replace(unserved(widgetDefinition(group)), "spec: {type: object,", "spec: {type: object, description: changed,", 1)
+		changed := strings.Replace(unserved(widgetDefinition(group)), "spec: {type: object,",
+			"spec: {type: object, description: changed,", 1)
 		changeManifests(ctx, g, changed)
 		expectReady(ctx, g)
-		Expect(mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group).GetGeneration()).To(BeEquivalentTo(2))
+		Expect(mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group).GetGeneration()).
+			To(BeEquivalentTo(2))
 		settle(ctx, operator)
 		stop()
 		runOperator(operator, operatorOptions{})
@@ -64,7 +67,8 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that served a version before is not deleted until the user accepts that its stored instances are lost", func(ctx SpecContext) {
+	It("a definition that served a version before is not deleted until the user accepts that its stored "+
+		"instances are lost", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
@@ -81,7 +85,8 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a definition that other clients changed is not deleted until the user accepts that its instances are lost, because the definition may have served a version", func(ctx SpecContext) {
+	It("a definition that other clients changed is not deleted until the user accepts that its instances are lost, "+
+		"because the definition may have served a version", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", unserved(widgetDefinition(group)))
 		expectReady(ctx, g)
@@ -95,14 +100,16 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectGone(ctx, g)
 	})
 
-	It("a foreign instance that can be listed blocks a deletion, although the user accepted the loss of unknown instances", func(ctx SpecContext) {
+	It("a foreign instance that can be listed blocks a deletion, although the user accepted the loss of "+
+		"unknown instances", func(ctx SpecContext) {
 		namespace = newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", widgetDefinition(group))
 		expectReady(ctx, g)
 		foreign := create(ctx, strings.Replace(widget(group, "theirs"), "{name:", "{namespace: "+namespace+", name:", 1))
 		acceptUnknown(ctx, g, operatorName, group)
 		remove(ctx, g)
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"), ContainSubstring(namespace+"/theirs")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
+			ContainSubstring(namespace+"/theirs")))
 		remove(ctx, foreign[0])
 		expectGone(ctx, g)
 	})
@@ -124,7 +131,8 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 	group := func() string { return strings.TrimPrefix(server.APIService(), aggregate.Version+".") }
 	start := func(ctx context.Context, edits ...func(*gadget.Gadget)) *gadget.Gadget {
 		GinkgoHelper()
-		g := newGadget(ctx, namespace, "app", together(server.Service(), server.Registration(namespace), configMap("settings", "a")),
+		g := newGadget(ctx, namespace, "app", together(server.Service(), server.Registration(namespace),
+			configMap("settings", "a")),
 			append(edits, servedBy(operator), retrySoon)...)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"), ContainSubstring("APIService")))
 		settle(ctx, operator)
@@ -145,21 +153,29 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	}
 
-	It("an APIService that the component created, and whose API was never available, does not block a deletion", func(ctx SpecContext) {
+	It("an APIService that the component created, and whose API was never available, does not "+
+		"block a deletion", func(ctx SpecContext) {
 		g := start(ctx)
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("an APIService whose API was never available does not block a deletion after a restart of the operator", func(ctx SpecContext) {
-		g := start(ctx, func(g *gadget.Gadget) { g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{Group: "*", Kind: "Gizmo"}} })
+	It("an APIService whose API was never available does not block a deletion after a restart of "+
+		"the operator", func(ctx SpecContext) {
+		g := start(ctx, func(g *gadget.Gadget) {
+			g.Spec.ManagedTypes = []metav1alpha1.TypePattern{{
+				Group: "*",
+				Kind:  "Gizmo",
+			}}
+		})
 		stop()
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
 		expectGone(ctx, g)
 	})
 
-	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
+	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its "+
+		"objects are lost", func(ctx SpecContext) {
 		create(ctx, server.Registration(namespace))
 		g := start(ctx)
 		remove(ctx, g)
@@ -167,7 +183,8 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		acceptAndEnd(ctx, g)
 	})
 
-	It("after the loss of the inventory, an APIService whose API does not respond blocks a deletion until somebody deletes the APIService", func(ctx SpecContext) {
+	It("after the loss of the inventory, an APIService whose API does not respond blocks a deletion until somebody "+
+		"deletes the APIService", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		emptied := current(ctx, g)
@@ -175,22 +192,26 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion())))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion())))
 		mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService())
 		remove(ctx, newAPIService(server.APIService()))
 		expectGone(ctx, g)
 	})
 
-	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that its objects are lost", func(ctx SpecContext) {
+	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that "+
+		"its objects are lost", func(ctx SpecContext) {
 		g := start(ctx)
 		stop()
 		// The API server checks an APIService at once when the APIService changes.
 		available := func() string {
-			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`, time.Now().UnixNano()))
+			patch(ctx, newAPIService(server.APIService()), fmt.Sprintf(`{"metadata":{"annotations":{"look":"%d"}}}`,
+				time.Now().UnixNano()))
 			return fmt.Sprint(mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService()).Object["status"])
 		}
 		Eventually(func() time.Duration {
-			return time.Since(mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService()).GetCreationTimestamp().Time)
+			return time.Since(mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService()).
+				GetCreationTimestamp().Time)
 		}).Should(BeNumerically(">", 6*time.Second))
 		server.Down(false)
 		Eventually(ctx, available).Should(ContainSubstring("status:True"))

@@ -45,7 +45,8 @@ var _ = Describe("Changes of the manifests:", func() {
 			Expect(data(ctx, namespace, "changing")).To(Equal(map[string]any{"value": "b"}))
 		})
 
-		It("a change of the manifests removes fields that a manifest no longer contains, and keeps fields that other clients added", func(ctx SpecContext) {
+		It("a change of the manifests removes fields that a manifest no longer contains, and keeps fields that other "+
+			"clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			text := configMap("settings", "a", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", strings.Replace(text, `data: {`, `data: {dropped: x, `, 1))
@@ -61,16 +62,19 @@ var _ = Describe("Changes of the manifests:", func() {
 			patch(ctx, changed, `{"metadata":{"finalizers":null}}`)
 		})
 
-		It("a change of the manifests removes an item from a list, and keeps the items that other clients added", func(ctx SpecContext) {
+		It("a change of the manifests removes an item from a list, and keeps the items that other "+
+			"clients added", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			service := func(ports string) string {
-				return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {%s}}\nspec:\n  type: NodePort\n  selector: {app: web}\n  ports: [%s]",
+				return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {%s}}\nspec:\n"+
+					"  type: NodePort\n  selector: {app: web}\n  ports: [%s]",
 					updatePolicy(policy), ports)
 			}
 			g := newGadget(ctx, namespace, "app", service("{name: a, port: 80}, {name: b, port: 81}"))
 			expectReady(ctx, g)
 			before := mustGet(ctx, "v1", "Service", namespace, "web")
-			theirs := client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/ports/-","value":{"name":"theirs","port":90}}]`))
+			theirs := client.RawPatch(types.JSONPatchType,
+				[]byte(`[{"op":"add","path":"/spec/ports/-","value":{"name":"theirs","port":90}}]`))
 			Expect(k8s.Patch(ctx, mustGet(ctx, "v1", "Service", namespace, "web"), theirs)).To(Succeed())
 			changeManifests(ctx, g, service("{name: a, port: 80, targetPort: 8080}"))
 			expectReady(ctx, g)
@@ -88,16 +92,20 @@ var _ = Describe("Changes of the manifests:", func() {
 			Expect(ports(after)).To(And(HaveLen(2), HaveKeyWithValue("a", ports(before)["a"]), HaveKey("theirs")))
 		})
 
-		It("a change of an immutable field stalls the component, names the field, and no dependent is changed", func(ctx SpecContext) {
+		It("a change of an immutable field stalls the component, names the field, and no "+
+			"dependent is changed", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			first := deployment("web", updatePolicy(policy))
 			g := newGadget(ctx, namespace, "app", together(first, deployment("sibling", updatePolicy(policy))))
 			expectReady(ctx, g)
-			changed := strings.NewReplacer("matchLabels: {app: web}", "matchLabels: {app: other}", "labels: {app: web}", "labels: {app: other}").Replace(first)
+			changed := strings.NewReplacer("matchLabels: {app: web}", "matchLabels: {app: other}", "labels: {app: web}",
+				"labels: {app: other}").Replace(first)
 			changeManifests(ctx, g, together(changed, deployment("sibling", updatePolicy(policy))+"\n  revisionHistoryLimit: 3"))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
-				HavePrefix("True InvalidManifests"), ContainSubstring("Deployment.apps "+namespace+"/web"), ContainSubstring("spec.selector"), ContainSubstring("immutable")))
-			Expect(field(mustGet(ctx, "apps/v1", "Deployment", namespace, "sibling"), "spec", "revisionHistoryLimit")).NotTo(Equal(int64(3)))
+				HavePrefix("True InvalidManifests"), ContainSubstring("Deployment.apps "+namespace+"/web"),
+				ContainSubstring("spec.selector"), ContainSubstring("immutable")))
+			Expect(field(mustGet(ctx, "apps/v1", "Deployment", namespace, "sibling"), "spec", "revisionHistoryLimit")).
+				NotTo(Equal(int64(3)))
 			changeManifests(ctx, g, together(first, deployment("sibling", updatePolicy(policy))))
 			expectReady(ctx, g)
 		})
@@ -140,13 +148,15 @@ items:
 `, operator, policy, namespace)
 			g := newGadget(ctx, namespace, "app", export, servedBy(operator))
 			expectReady(ctx, g)
-			Expect(field(mustGet(ctx, "v1", "Secret", namespace, "secret"), "data")).To(Equal(map[string]any{"a": "b25l", "b": "dHdv"}))
+			Expect(field(mustGet(ctx, "v1", "Secret", namespace, "secret"), "data")).
+				To(Equal(map[string]any{"a": "b25l", "b": "dHdv"}))
 			settle(ctx, operator)
 			mark := markAudit(ctx)
 			for range 2 {
 				requestPass(ctx, g, operator)
 			}
-			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(), "the operator made writes, although no exported field has drifted")
+			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(),
+				"the operator made writes, although no exported field has drifted")
 			remove(ctx, g)
 			expectGone(ctx, g)
 		})
@@ -193,14 +203,18 @@ items:
 })
 
 var _ = Describe("Pruning:", func() {
-	It("dependents that are no longer rendered are pruned in the order of a deletion when the other dependents are ready", func(ctx SpecContext) {
+	It("dependents that are no longer rendered are pruned in the order of a deletion when the other "+
+		"dependents are ready", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)), configMap("c", "x", deleteOrder(5))))
+		g := newGadget(ctx, namespace, "app", together(configMap("a", "x"), configMap("b", "x", order(2)),
+			configMap("c", "x", deleteOrder(5))))
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, heldDeployment("web"))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("web")))
-		Expect(configMapExists(ctx, namespace, "a") && configMapExists(ctx, namespace, "b") && configMapExists(ctx, namespace, "c")).To(BeTrue())
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("web")))
+		Expect(configMapExists(ctx, namespace, "a") && configMapExists(ctx, namespace, "b") && configMapExists(ctx, namespace,
+			"c")).To(BeTrue())
 		changeManifests(ctx, g, deployment("web"))
 		expectReady(ctx, g)
 		var names []string
@@ -211,7 +225,8 @@ var _ = Describe("Pruning:", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(1))
 	})
 
-	It("an Ingress that is no longer rendered is pruned at once, although the Deployment is not ready, if its prune policy is at-once", func(ctx SpecContext) {
+	It("an Ingress that is no longer rendered is pruned at once, although the Deployment is not ready, if its prune "+
+		"policy is at-once", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		page := func(exposed bool) string {
 			manifests := []string{heldDeployment("page"), configMap("page", "x")}
@@ -232,7 +247,8 @@ var _ = Describe("Pruning:", func() {
 		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, page(false))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("page")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("page")))
 		expectDeletedInOnePass(ctx, mark, namespace, "ingresses")
 		Expect(ingress()).To(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(configMapExists(ctx, namespace, "page")).To(BeTrue(), "the other dependents stay")
@@ -262,9 +278,11 @@ var _ = Describe("Pruning:", func() {
 		Expect(configMapExists(ctx, namespace, "old")).To(BeTrue())
 	})
 
-	It("if a dependent that is no longer rendered now has another owner, it is removed from the inventory and not deleted", func(ctx SpecContext) {
+	It("if a dependent that is no longer rendered now has another owner, it is removed from the inventory "+
+		"and not deleted", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		g := newGadget(ctx, namespace, "app", together(configMap("taken", "x"), configMap("replaced", "x"), configMap("kept", "x")))
+		g := newGadget(ctx, namespace, "app", together(configMap("taken", "x"), configMap("replaced", "x"),
+			configMap("kept", "x")))
 		expectReady(ctx, g)
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
@@ -295,7 +313,8 @@ var _ = Describe("Pruning:", func() {
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 3, "x"))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, "# nothing\n")
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"), ContainSubstring("dependents (3)")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
+			ContainSubstring("dependents (3)")))
 		Expect(configMapExists(ctx, namespace, "cm-2")).To(BeTrue())
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3))
 	})

@@ -13,7 +13,8 @@ import (
 var _ = Describe("Changes that the API server refuses:", func() {
 	// inLaterWave returns a manifest of a flow mapping in the wave after that of the ConfigMap good. NAME is unique.
 	inLaterWave := func(text, unique string) string {
-		return strings.ReplaceAll(strings.Replace(text, "metadata: {", "metadata: {annotations: {"+order(1)+"}, ", 1), "NAME", unique)
+		return strings.ReplaceAll(strings.Replace(text, "metadata: {", "metadata: {annotations: {"+order(1)+"}, ", 1),
+			"NAME", unique)
 	}
 	const (
 		frozenMap    = `{apiVersion: v1, kind: ConfigMap, metadata: {name: bad}, immutable: true, data: {a: VALUE}}`
@@ -76,7 +77,8 @@ var _ = Describe("Changes that the API server refuses:", func() {
 		Entry("the source of a volume", volume, "hostPath: {path: /a}", "nfs: {server: a, path: /a}", "spec"),
 		Entry("the kind of the addresses of a slice", slice, "IPv4", "IPv6", "addressType"),
 		Entry("a port twice in a Service", service, "{port: 80}", "{name: a, port: 80}, {name: b, port: 80}", "ports"),
-		Entry("a name of a port twice in a Service", service, "{port: 80}", "{name: a, port: 80}, {name: a, port: 81}", "ports"),
+		Entry("a name of a port twice in a Service", service, "{port: 80}", "{name: a, port: 80}, {name: a, port: 81}",
+			"ports"),
 		Entry("several ports without names in a Service", service, "{port: 80}", "{port: 80}, {port: 81}", "ports"),
 		Entry("a new Service with several ports without names", service, "", "{port: 80}, {port: 81}", "ports"),
 		Entry("the scopes of a quota", quota, "BestEffort", "NotBestEffort", "scopes"),
@@ -93,30 +95,36 @@ var _ = Describe("Changes that the API server refuses:", func() {
 		Entry("the type of a Secret", secretType, "example.com/a", "example.com/b", "type"),
 	)
 
-	It("the range of node ports is not known before the write, because a dry run does not check it", func(ctx SpecContext) {
+	It("the range of node ports is not known before the write, because a dry run does "+
+		"not check it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		bad := strings.Replace(service, "VALUE", "{port: 80, nodePort: 80}", 1)
 		// The API server cannot allocate addresses at once after its start.
 		Eventually(ctx, func() error { return k8s.Create(ctx, objectIn(bad, namespace), client.DryRunAll) }).Should(Succeed())
 		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), inLaterWave(bad, namespace)))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("nodePort")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True DependentFailed"), ContainSubstring("nodePort")))
 	})
 
-	It("an object of a type that cannot be watched is refused before the waves and stages before it are written", func(ctx SpecContext) {
+	It("an object of a type that cannot be watched is refused before the waves and stages before "+
+		"it are written", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"),
 			inLaterWave(`{apiVersion: v1, kind: ComponentStatus, metadata: {name: NAME}}`, namespace)))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("cannot be a dependent")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix(invalidSet), ContainSubstring("cannot be a dependent")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("an object of a later wave that the identity may not watch is checked before earlier waves are written", func(ctx SpecContext) {
+	It("an object of a later wave that the identity may not watch is checked before earlier "+
+		"waves are written", func(ctx SpecContext) {
 		t := newTenancy(ctx)
 		permit(ctx, t.namespace, "deployer", t.account, "'' | configmaps | get, create, patch, delete")
 		runOperator(t.operator, t.options)
 		good := func(value string) string { return configMap("good", value, t.operator+"/order: '0'") }
 		last := func(text string) string {
-			return "{apiVersion: v1, kind: ConfigMap, metadata: {name: last, annotations: {" + t.operator + "/order: '1'}}, " + text + "}"
+			return "{apiVersion: v1, kind: ConfigMap, metadata: {name: last, annotations: {" + t.operator + "/order: '1'}}, " +
+				text + "}"
 		}
 		g := t.newGadget(ctx, together(good("a"), last("data: {a: 5}")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/last (")))

@@ -27,7 +27,8 @@ func boundedDefinition(group string) string {
 var _ = Describe("Validation of rules before the first write:", func() {
 	for _, defined := range []bool{false, true} {
 		where := map[bool]string{true: "that the same set defines", false: "that the API server serves"}[defined]
-		It("an object that a rule refuses holds the set, and a valid one costs no dry run, for a type "+where, func(ctx SpecContext) {
+		It("an object that a rule refuses holds the set, and a valid one costs no dry run, for a type "+
+			where, func(ctx SpecContext) {
 			namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 			if !defined {
 				create(ctx, boundedDefinition(group))
@@ -44,7 +45,8 @@ var _ = Describe("Validation of rules before the first write:", func() {
 					definition = boundedDefinition(group)
 				}
 				late := "{name: w, annotations: {" + settingOf(operator, "order", "2") + "}"
-				return together(definition, configMap("good", value), strings.Replace(typedWidget(group, "w", spec), "{name: w", late, 1))
+				return together(definition, configMap("good", value), strings.Replace(typedWidget(group, "w", spec),
+					"{name: w", late, 1))
 			}
 			runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", set("a", ""), servedBy(operator))
@@ -54,14 +56,17 @@ var _ = Describe("Validation of rules before the first write:", func() {
 				{"{parts: [{size: 2}, {size: 3}]}", "spec.parts[1].size: ", "failed rule: self % 2 == 0"},
 			} {
 				changeManifests(ctx, g, set("b", c.spec))
-				expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/w ("), ContainSubstring(c.field), ContainSubstring(c.want)))
+				expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/w ("),
+					ContainSubstring(c.field), ContainSubstring(c.want)))
 				Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"]).To(HaveKeyWithValue("value", "a"))
 			}
 			mark := markAudit(ctx)
 			changeManifests(ctx, g, set("b", "{min: 4, parts: [{size: 2}]}"))
 			expectReady(ctx, g)
-			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"] }).Should(HaveKeyWithValue("value", "b"))
-			dryRuns := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
+			Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"] }).
+				Should(HaveKeyWithValue("value", "b"))
+			dryRuns := requestsSince(ctx, mark, operator).
+				Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
 			Expect(dryRuns).To(BeEmpty())
 			schemas := schemaRequests(ctx, mark, operator)
 			Expect(len(schemas)).To(BeNumerically("<=", 1), "%v", schemas)

@@ -33,7 +33,8 @@ func schemaRequests(ctx context.Context, mark auditMark, operator string) []stri
 
 // serviceAndDeployment renders a Service and a Deployment that it selects.
 func serviceAndDeployment(app string) string {
-	return together("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: "+app+"}, ports: [{port: 80}]}",
+	return together("apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: "+app+
+		"}, ports: [{port: 80}]}",
 		strings.ReplaceAll(deployment("web"), "{app: web}", "{app: "+app+"}"))
 }
 
@@ -99,31 +100,45 @@ var _ = Describe("Validation before the first write:", func() {
 			changeManifests(ctx, g, configMap("good", "a"))
 			expectReady(ctx, g)
 		},
-		Entry("a label with a space", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, labels: {a: b c}}", "/bad (metadata.labels"),
+		Entry("a label with a space", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, labels: {a: b c}}",
+			"/bad (metadata.labels"),
 		Entry("a number in data", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {a: 5}", "/bad ("),
-		Entry("data that is too large", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {a: "+strings.Repeat("x", 1<<20+1)+"}",
+		Entry("data that is too large", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {a: "+
+			strings.Repeat("x", 1<<20+1)+"}",
 			"may not be more than 1048576 bytes"),
 		Entry("a misspelt field", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndatum: {a: b}", "datum"),
 		Entry("a name with capitals", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad}", "/Bad (metadata.name"),
-		Entry("a namespace with capitals", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: Not_Valid}", "metadata.namespace"),
+		Entry("a namespace with capitals", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad, namespace: Not_Valid}",
+			"metadata.namespace"),
 		Entry("a key with a slash", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\ndata: {a/b: c}", "data[a/b]"),
-		Entry("a label of a pod template", strings.Replace(deployment("bad"), "metadata: {labels: {app: bad}}", "metadata: {labels: {app: bad, b: c d}}", 1),
+		Entry("a label of a pod template", strings.Replace(deployment("bad"), "metadata: {labels: {app: bad}}",
+			"metadata: {labels: {app: bad, b: c d}}", 1),
 			"/bad (spec.template"),
 		Entry("a quantity with a space",
 			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: bad}\n"+
 				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10 GB}}}", "quantities must match"),
-		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}", "illegal base64 data"),
+		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}",
+			"illegal base64 data"),
 		Entry("an object that the API server does not store",
-			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}", "cannot be a dependent"),
-		Entry("a binding of a pod", "apiVersion: v1\nkind: Binding\nmetadata: {name: bad}\ntarget: {kind: Node, name: a}", "cannot be a dependent"),
-		Entry("an eviction", "apiVersion: policy/v1\nkind: Eviction\nmetadata: {name: bad}", "only a subresource of other types"),
-		Entry("a scale", "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: bad}\nspec: {replicas: 1}", "only a subresource of other types"),
+			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}",
+			"cannot be a dependent"),
+		Entry("a binding of a pod", "apiVersion: v1\nkind: Binding\nmetadata: {name: bad}\ntarget: {kind: Node, name: a}",
+			"cannot be a dependent"),
+		Entry("an eviction", "apiVersion: policy/v1\nkind: Eviction\nmetadata: {name: bad}",
+			"only a subresource of other types"),
+		Entry("a scale", "apiVersion: autoscaling/v1\nkind: Scale\nmetadata: {name: bad}\nspec: {replicas: 1}",
+			"only a subresource of other types"),
 		Entry("an access review",
-			"apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview\nmetadata: {name: bad}\nspec: {user: a}", "cannot be a dependent"),
-		Entry("a Deployment without a selector", strings.Replace(deployment("bad"), "  selector: {matchLabels: {app: bad}}\n", "", 1), "spec.selector"),
-		Entry("a container without a name", strings.Replace(deployment("bad"), "name: main", "tty: true", 1), "spec.template.spec.containers[0].name"),
-		Entry("an image pull policy that does not exist", strings.Replace(deployment("bad"), "image:", "imagePullPolicy: Often, image:", 1), "imagePullPolicy"),
-		Entry("a role binding without a role", "apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: bad}", "roleRef"),
+			"apiVersion: authorization.k8s.io/v1\nkind: SubjectAccessReview\nmetadata: {name: bad}\nspec: {user: a}",
+			"cannot be a dependent"),
+		Entry("a Deployment without a selector", strings.Replace(deployment("bad"), "  selector: {matchLabels: {app: bad}}\n",
+			"", 1), "spec.selector"),
+		Entry("a container without a name", strings.Replace(deployment("bad"), "name: main", "tty: true", 1),
+			"spec.template.spec.containers[0].name"),
+		Entry("an image pull policy that does not exist", strings.Replace(deployment("bad"), "image:",
+			"imagePullPolicy: Often, image:", 1), "imagePullPolicy"),
+		Entry("a role binding without a role",
+			"apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: bad}", "roleRef"),
 		Entry("a misspelt field of a container", strings.Replace(deployment("bad"), "image:", "imagee:", 1), "imagee"),
 	)
 
@@ -133,7 +148,8 @@ var _ = Describe("Validation before the first write:", func() {
 			"apiVersion: v1\nkind: Secret\nmetadata: {name: two}\ndata: {a b: c2VjcmV0}",
 			"apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: \"system:three\"}\nrulez: []"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet),
-			ContainSubstring("/one ("), ContainSubstring("/two ("), ContainSubstring("/system:three ("), Not(ContainSubstring("c2VjcmV0"))))
+			ContainSubstring("/one ("), ContainSubstring("/two ("), ContainSubstring("/system:three ("),
+			Not(ContainSubstring("c2VjcmV0"))))
 	})
 
 	It("objects in a namespace of the same set are validated too", func(ctx SpecContext) {
@@ -146,13 +162,16 @@ var _ = Describe("Validation before the first write:", func() {
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
 
-	It("a changed selector is found before the Service of the same set moves, and what is applied is still repaired", func(ctx SpecContext) {
+	It("a changed selector is found before the Service of the same set moves, and what is applied is "+
+		"still repaired", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(serviceAndDeployment("web"), configMap("settings", "a")))
 		expectReady(ctx, g)
 		changeManifests(ctx, g, together(serviceAndDeployment("shop"), configMap("settings", "a"), configMap("more", "a")))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("spec.selector"), ContainSubstring("immutable")))
-		Expect(mustGet(ctx, "v1", "Service", namespace, "web").Object["spec"]).To(HaveKeyWithValue("selector", map[string]any{"app": "web"}))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("spec.selector"),
+			ContainSubstring("immutable")))
+		Expect(mustGet(ctx, "v1", "Service", namespace, "web").Object["spec"]).To(HaveKeyWithValue("selector",
+			map[string]any{"app": "web"}))
 		Expect(configMapExists(ctx, namespace, "more")).To(BeFalse())
 
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
@@ -165,9 +184,12 @@ var _ = Describe("Validation before the first write:", func() {
 
 	It("an instance of a type that the same set defines is validated by this definition", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		good := typedWidget(group, "good", `{colour: red, port: http, free: {a: 1}, template: {apiVersion: v1, kind: Pod, spec: {}}}`)
-		g := newGadget(ctx, namespace, "app", together(typedDefinition(group), good, typedWidget(group, "bad", `{color: red}`)))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bad ("), ContainSubstring("spec.color")))
+		good := typedWidget(group, "good",
+			`{colour: red, port: http, free: {a: 1}, template: {apiVersion: v1, kind: Pod, spec: {}}}`)
+		g := newGadget(ctx, namespace, "app", together(typedDefinition(group), good,
+			typedWidget(group, "bad", `{color: red}`)))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bad ("),
+			ContainSubstring("spec.color")))
 		_, err := get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 		changeManifests(ctx, g, together(typedDefinition(group), good))
@@ -176,7 +198,8 @@ var _ = Describe("Validation before the first write:", func() {
 
 	for _, inSet := range []bool{true, false} {
 		where := map[bool]string{true: "that the same set defines", false: "that the API server serves"}[inSet]
-		It("a custom resource with an invalid value is refused before the first write, and every value that the API server accepts is accepted, for a type "+where,
+		It("a custom resource with an invalid value is refused before the first write, and every value that the API server "+
+			"accepts is accepted, for a type "+where,
 			func(ctx SpecContext) {
 				namespace, group := newNamespace(ctx), newGroup()
 				definition := ruledDefinition(group)
@@ -206,13 +229,15 @@ var _ = Describe("Validation before the first write:", func() {
 				} {
 					name := fmt.Sprintf("bad-%d", i)
 					widgets = append(widgets, typedWidget(group, name, c.spec))
-					reported = append(reported, ContainElement(And(HaveField("Dependent", HaveSuffix("/"+name)), HaveField("Message", ContainSubstring(c.field)))))
+					reported = append(reported, ContainElement(And(HaveField("Dependent", HaveSuffix("/"+name)),
+						HaveField("Message", ContainSubstring(c.field)))))
 				}
 				g := newGadget(ctx, namespace, "app", set(widgets...))
 				expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix(invalidSet))
 				Expect(current(ctx, g).Status.Waiting).To(And(append(reported, HaveLen(len(reported)))...))
 				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
-				changeManifests(ctx, g, set(typedWidget(group, "good", `{colour: red, count: 1, list: [a], labels: {a: b}, empty: null, port: http,
+				changeManifests(ctx, g, set(typedWidget(group, "good",
+					`{colour: red, count: 1, list: [a], labels: {a: b}, empty: null, port: http,
 					free: {a: [1, {b: c}]}, pod: {apiVersion: v1, kind: Pod, spec: {a: b}}, inner: {a: b}, one: {b: a}, address: 10.0.0.1}`)))
 				expectReady(ctx, g)
 			})
@@ -221,17 +246,20 @@ var _ = Describe("Validation before the first write:", func() {
 	It("an object with holes is validated without the fields that have them", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		bound := func(text string) string {
-			return strings.Replace(text, "metadata: {name: bound", "metadata: {name: bound, annotations: {"+setting("bind", "true")+"}", 1)
+			return strings.Replace(text, "metadata: {name: bound", "metadata: {name: bound, annotations: {"+setting("bind",
+				"true")+"}", 1)
 		}
 		set := func(labels, pod, widget string) string {
 			return together(ruledDefinition(group), configMap("source", "red", setting("export", "v=self.data.value")),
-				bound("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, labels: {a: "+labels+"}}\ndata: {value: '${{ v }}', other: a}"),
+				bound("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bound, labels: {a: "+labels+
+					"}}\ndata: {value: '${{ v }}', other: a}"),
 				strings.Replace(deployment("web", setting("bind", "true")), "nginx:1\"", "nginx:${{ v }}\", "+pod, 1),
 				bound(strings.Replace(typedWidget(group, "bound", widget), "{name: bound}", "{name: bound }", 1)))
 		}
 		g := newGadget(ctx, namespace, "app", set("b c", "imagePullPolicy: Often", "{colour: '${{ v }}', count: 9}"))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/bound (metadata.labels"),
-			ContainSubstring("imagePullPolicy"), ContainSubstring("spec.count")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix(invalidSet), ContainSubstring("/bound (metadata.labels"),
+				ContainSubstring("imagePullPolicy"), ContainSubstring("spec.count")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		changeManifests(ctx, g, set("b", "imagePullPolicy: Always", "{colour: '${{ v }}', count: 5}"))
 		Eventually(ctx, func() any {
@@ -243,13 +271,16 @@ var _ = Describe("Validation before the first write:", func() {
 		}).Should(HaveKeyWithValue("colour", "red"))
 	})
 
-	DescribeTable("an invalid object of a deletion phase is refused with the set, before its first write", func(ctx SpecContext, phase string) {
+	DescribeTable("an invalid object of a deletion phase is refused with the set, before "+
+		"its first write", func(ctx SpecContext, phase string) {
 		namespace := newNamespace(ctx)
 		hook := func(label string) string {
-			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, labels: {a: " + label + "}, annotations: {" + setting("phase", phase) + "}}"
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: hook, labels: {a: " + label + "}, annotations: {" +
+				setting("phase", phase) + "}}"
 		}
 		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), hook("b c")))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/hook (metadata.labels")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix(invalidSet), ContainSubstring("/hook (metadata.labels")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		forecast, err := foresee(ctx, current(ctx, g), together(configMap("good", "a"), hook("b c")))
 		Expect(err).NotTo(HaveOccurred())
@@ -262,17 +293,23 @@ var _ = Describe("Validation before the first write:", func() {
 		Entry("post-delete", "post-delete"),
 	)
 
-	It("a webhook of the set may complete the objects of a type of the set, so their values are not judged", func(ctx SpecContext) {
+	It("a webhook of the set may complete the objects of a type of the set, so their values "+
+		"are not judged", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
-		webhook := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + group + "}\n" +
-			"webhooks: [{name: a." + group + ", admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, timeoutSeconds: 1, " +
-			"clientConfig: {url: \"https://127.0.0.1:9\"}, rules: [{apiGroups: [" + group + "], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]}]"
-		g := newGadget(ctx, namespace, "app", together(ruledDefinition(group), webhook, typedWidget(group, "bad", `{mode: fast}`)))
+		webhook := "apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " +
+			group + "}\n" +
+			"webhooks: [{name: a." + group +
+			", admissionReviewVersions: [v1], sideEffects: None, failurePolicy: Ignore, timeoutSeconds: 1, " +
+			"clientConfig: {url: \"https://127.0.0.1:9\"}, rules: [{apiGroups: [" + group +
+			"], apiVersions: [v1], operations: [CREATE], resources: [widgets]}]}]"
+		g := newGadget(ctx, namespace, "app", together(ruledDefinition(group), webhook,
+			typedWidget(group, "bad", `{mode: fast}`)))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("spec.colour"))
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 	})
 
-	It("objects without a field that the schema calls required cost no dry run if the API server accepts them", func(ctx SpecContext) {
+	It("objects without a field that the schema calls required cost no dry run if the API server "+
+		"accepts them", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)
@@ -285,15 +322,20 @@ var _ = Describe("Validation before the first write:", func() {
 			"apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: a}\nspec: {}",
 			"apiVersion: scheduling.k8s.io/v1\nkind: PriorityClass\nmetadata: {name: "+namespace+"}",
 			"apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {name: a}\naddressType: IPv4",
-			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
+			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: a}\n"+
+				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}",
 			"apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {ports: [{port: 80}]}",
 			"apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {minAvailable: 1}",
-			"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\nspec: {maxReplicas: 2, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}",
-			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\nspec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: a}]}}}",
+			"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: a}\n"+
+				"spec: {maxReplicas: 2, scaleTargetRef: {kind: Deployment, name: web, apiVersion: apps/v1}}",
+			"apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: a}\n"+
+				"spec: {replicas: 0, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: "+
+				"[{name: a, image: a}]}}}",
 			"apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: a}\nspec: {rules: [{host: a.example.com}]}",
 		), servedBy(operator))
 		Eventually(ctx, func() int { return len(current(ctx, g).Status.Inventory) }).Should(Equal(13))
-		dryRuns := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
+		dryRuns := requestsSince(ctx, mark, operator).
+			Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
 		Expect(dryRuns).To(BeEmpty())
 	})
 
@@ -301,7 +343,8 @@ var _ = Describe("Validation before the first write:", func() {
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(configMap("good", "a"), typedDefinition(group),
 			strings.Replace(typedWidget(group, "bad", "{}"), "/v1", "/v2", 1)))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("does not serve the version v2")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix(invalidSet), ContainSubstring("does not serve the version v2")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
@@ -310,8 +353,10 @@ var _ = Describe("Validation before the first write:", func() {
 		annotated := func(text string) string {
 			return strings.Replace(text, "}\nspec", ", annotations: {"+setting("update-policy", "replace")+"}}\nspec", 1)
 		}
-		g := newGadget(ctx, namespace, "app", together(typedDefinition(group), annotated(typedWidget(group, "w", `{color: red}`)),
-			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dropped, annotations: {"+setting("update-policy", "replace")+"}}\ndatum: {a: b}"))
+		g := newGadget(ctx, namespace, "app", together(typedDefinition(group),
+			annotated(typedWidget(group, "w", `{color: red}`)),
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: dropped, annotations: {"+setting("update-policy", "replace")+
+				"}}\ndatum: {a: b}"))
 		expectReady(ctx, g)
 		notes := func() []string { return notesOf(ctx, namespace, "FieldsDropped") }
 		Eventually(ctx, notes).Should(ConsistOf(And(
@@ -353,7 +398,8 @@ var _ = Describe("Validation before the first write:", func() {
 		Expect(schemaRequests(ctx, mark, operator)).To(ConsistOf(document))
 	})
 
-	It("a valid set costs one request for each group and version of its types, a repair none, and a restart none", func(ctx SpecContext) {
+	It("a valid set costs one request for each group and version of its types, a repair none, and a "+
+		"restart none", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		stop := runOperator(operator, operatorOptions{})
 		mark := markAudit(ctx)

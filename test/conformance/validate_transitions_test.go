@@ -33,7 +33,8 @@ var _ = Describe("Validation of changes before the first write:", func() {
 	for _, policy := range inPlacePolicies {
 		for _, defined := range []bool{false, true} {
 			where := map[bool]string{true: "that the same set defines again", false: "that the API server serves"}[defined]
-			It("a change that a rule about the previous version refuses holds the set, with the update policy "+policy+", for a type "+where, func(ctx SpecContext) {
+			It("a change that a rule about the previous version refuses holds the set, with the update policy "+policy+
+				", for a type "+where, func(ctx SpecContext) {
 				namespace, group := newNamespace(ctx), newGroup()
 				if !defined {
 					create(ctx, fixedDefinition(group, "a"))
@@ -46,18 +47,23 @@ var _ = Describe("Validation of changes before the first write:", func() {
 					if defined {
 						definition = fixedDefinition(group, value)
 					}
-					widget := strings.Replace(typedWidget(group, "w", spec), "{name: w", "{name: w, annotations: {"+updatePolicy(policy)+", "+order(2)+"}", 1)
+					widget := strings.Replace(typedWidget(group, "w", spec), "{name: w",
+						"{name: w, annotations: {"+updatePolicy(policy)+", "+order(2)+"}", 1)
 					return together(definition, configMap("good", value), widget)
 				}
 				g := newGadget(ctx, namespace, "app", set("a", "{colour: red, parts: [{name: a, size: 3}]}"))
 				expectReady(ctx, g)
 				for _, c := range []struct{ spec, want string }{
-					{"{colour: blue, parts: [{name: a, size: 3}]}", "spec.colour: Invalid value: \"blue\": failed rule: self == oldSelf"},
+					{
+						"{colour: blue, parts: [{name: a, size: 3}]}",
+						"spec.colour: Invalid value: \"blue\": failed rule: self == oldSelf",
+					},
 					{"{colour: red, mode: fast, parts: [{name: a, size: 3}]}", "spec: Invalid value: mode stays"},
 					{"{colour: red, parts: [{name: a, size: 2}]}", "spec.parts[0].size: Invalid value: 2: a part does not shrink"},
 				} {
 					changeManifests(ctx, g, set("b", c.spec))
-					expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("/w ("+c.want)))
+					expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+						And(HavePrefix(invalidSet), ContainSubstring("/w ("+c.want)))
 					Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"]).To(HaveKeyWithValue("value", "a"))
 				}
 				changeManifests(ctx, g, set("b", "{colour: red, text: more, parts: [{name: a, size: 4}]}"))
@@ -73,7 +79,8 @@ var _ = Describe("Validation of changes before the first write:", func() {
 			return k8s.Create(ctx, objectIn(typedWidget(group, "probe", "{colour: red}"), namespace), client.DryRunAll)
 		}).Should(Succeed())
 		set := func(text, colour string) string {
-			return together(typedWidget(group, "a", "{colour: red, text: "+text+"}"), typedWidget(group, "b", "{colour: red, text: "+text+"}"),
+			return together(typedWidget(group, "a", "{colour: red, text: "+text+"}"),
+				typedWidget(group, "b", "{colour: red, text: "+text+"}"),
 				typedWidget(group, "w", "{colour: "+colour+"}"))
 		}
 		runOperator(operator, operatorOptions{})
@@ -82,7 +89,8 @@ var _ = Describe("Validation of changes before the first write:", func() {
 		refused := And(HavePrefix(invalidSet), ContainSubstring("/w ("))
 		asked := func(mark auditMark) []string {
 			var names []string
-			for _, e := range requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") }) {
+			for _, e := range requestsSince(ctx, mark, operator).
+				Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") }) {
 				names = append(names, e.Name)
 			}
 			return names
@@ -108,18 +116,21 @@ var _ = Describe("Validation of changes before the first write:", func() {
 		expectReady(ctx, g)
 	})
 
-	It("a rule about the previous version that also judges new objects holds the set, and only objects of such types cost dry runs", func(ctx SpecContext) {
+	It("a rule about the previous version that also judges new objects holds the set, and only objects of such types "+
+		"cost dry runs", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		create(ctx, fixedDefinition(group, "a"))
 		Eventually(ctx, func() error {
 			return k8s.Create(ctx, objectIn(typedWidget(group, "probe", "{colour: red}"), namespace), client.DryRunAll)
 		}).Should(Succeed())
 		set := func(value, spec string) string {
-			return together(configMap("good", value), strings.Replace(typedWidget(group, "w", spec), "{name: w", "{name: w, annotations: {"+settingOf(operator, "order", "2")+"}", 1))
+			return together(configMap("good", value), strings.Replace(typedWidget(group, "w", spec), "{name: w",
+				"{name: w, annotations: {"+settingOf(operator, "order", "2")+"}", 1))
 		}
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", set("a", "{colour: red, late: x}"), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix(invalidSet), ContainSubstring("late is for later")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix(invalidSet), ContainSubstring("late is for later")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		changeManifests(ctx, g, set("a", "{colour: red}"))
 		expectReady(ctx, g)
@@ -127,8 +138,10 @@ var _ = Describe("Validation of changes before the first write:", func() {
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, set("b", "{colour: red}"))
 		expectReady(ctx, g)
-		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"] }).Should(HaveKeyWithValue("value", "b"))
-		dryRuns := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
+		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "good").Object["data"] }).
+			Should(HaveKeyWithValue("value", "b"))
+		dryRuns := requestsSince(ctx, mark, operator).
+			Where(func(e testcluster.Event) bool { return strings.Contains(e.RequestURI, "dryRun") })
 		Expect(dryRuns).To(BeEmpty())
 	})
 })

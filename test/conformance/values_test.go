@@ -38,10 +38,12 @@ var _ = Describe("Values that flow between objects:", func() {
 		return verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource(resource))
 	}
 
-	It("a value of a status reaches another object, a new value costs one write, and a value that vanishes blanks nothing", func(ctx SpecContext) {
+	It("a value of a status reaches another object, a new value costs one write, and a value that vanishes "+
+		"blanks nothing", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		text := together(balancedService(namespace, exports("dbHost="+address)),
-			configMap("web", "postgres://${{ dbHost }}:5432", bind()), configMap("later", "x", settingOf(operator, "order", "1")))
+			configMap("web", "postgres://${{ dbHost }}:5432", bind()),
+			configMap("later", "x", settingOf(operator, "order", "1")))
 		g := newGadget(ctx, namespace, "app", text, servedBy(operator))
 		waits(ctx, g, "export dbHost of Service "+namespace+"/db")
 		settle(ctx, operator)
@@ -76,23 +78,28 @@ var _ = Describe("Values that flow between objects:", func() {
 		assignAddress(ctx, namespace, "10.0.0.2")
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requestsSince(ctx, mark, operator).Resource("configmaps", "services").Writes()).To(BeEmpty(), "the value is the same")
+		Expect(requestsSince(ctx, mark, operator).Resource("configmaps", "services").Writes()).To(BeEmpty(),
+			"the value is the same")
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "web"), `{"data":{"value":"theirs"}}`)
-		Eventually(ctx, func() any { return value(ctx, "web") }).Should(Equal("postgres://10.0.0.2:5432"), "drift is repaired with the value")
+		Eventually(ctx, func() any { return value(ctx, "web") }).Should(Equal("postgres://10.0.0.2:5432"),
+			"drift is repaired with the value")
 		stop()
 	})
 
-	It("an object of a type that is watched as metadata is read once after a change, and once after a restart", func(ctx SpecContext) {
+	It("an object of a type that is watched as metadata is read once after a change, and once "+
+		"after a restart", func(ctx SpecContext) {
 		stop := runOperator(operator, operatorOptions{})
 		text := func(v string) string {
 			return together(configMap("source", v, exports("v=self.data.value, length=size(self.data.value)")),
-				"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+bind()+"}}\nspec: {clusterIP: None, selector: {app: '${{ v }}'}, ports: [{port: '${{ length }}'}]}")
+				"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+bind()+
+					"}}\nspec: {clusterIP: None, selector: {app: '${{ v }}'}, ports: [{port: '${{ length }}'}]}")
 		}
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", text("abc"), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(requests(ctx, mark, "configmaps")).To(Equal([]string{"patch configmaps 201"}), "the response to the write has the value")
+		Expect(requests(ctx, mark, "configmaps")).To(Equal([]string{"patch configmaps 201"}),
+			"the response to the write has the value")
 		port := func() any {
 			GinkgoHelper()
 			service := &corev1.Service{}
@@ -103,7 +110,8 @@ var _ = Describe("Values that flow between objects:", func() {
 
 		mark = markAudit(ctx)
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "source"), `{"metadata":{"labels":{"theirs":"x"}}}`)
-		Eventually(ctx, func() []string { return requests(ctx, mark, "configmaps") }).Should(Equal([]string{"get configmaps 200"}))
+		Eventually(ctx, func() []string { return requests(ctx, mark, "configmaps") }).
+			Should(Equal([]string{"get configmaps 200"}))
 		settle(ctx, operator)
 		changeManifests(ctx, g, text("abcd"))
 		Eventually(ctx, port).Should(BeEquivalentTo(4))
@@ -119,17 +127,20 @@ var _ = Describe("Values that flow between objects:", func() {
 		stop()
 	})
 
-	It("values of an observed Secret reach Secrets alone, and are nowhere in the status or in events, spans and forecasts", func(ctx SpecContext) {
+	It("values of an observed Secret reach Secrets alone, and are nowhere in the status or in events, spans "+
+		"and forecasts", func(ctx SpecContext) {
 		const password = "correct-horse-battery"
 		spans := tracetest.NewInMemoryExporter()
 		runOperator(operator, operatorOptions{component: component.Options{
 			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(spans))},
 		}})
-		observed := "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {" + settingOf(operator, "reconcile-policy", "observe") + ", " +
+		observed := "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {" + settingOf(operator,
+			"reconcile-policy", "observe") + ", " +
 			exports("password=self.stringData.password") + "}}"
 		binding := func(hole string) string {
-			return together(observed, configMap("other", "x"), "apiVersion: v1\nkind: Secret\nmetadata: {name: ours, annotations: {"+bind()+"}}\n"+
-				"stringData: {url: 'x:"+hole+"', bad: 'a'}")
+			return together(observed, configMap("other", "x"),
+				"apiVersion: v1\nkind: Secret\nmetadata: {name: ours, annotations: {"+bind()+"}}\n"+
+					"stringData: {url: 'x:"+hole+"', bad: 'a'}")
 		}
 		var shown []string
 		show := func(v any) {
@@ -159,8 +170,10 @@ var _ = Describe("Values that flow between objects:", func() {
 			return named
 		}
 
-		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: "+namespace+"}\nstringData: {password: "+password+"}")
-		g := newGadget(ctx, namespace, "app", together(observed, configMap("leak", "${{ password }}", bind())), servedBy(operator))
+		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: "+namespace+
+			"}\nstringData: {password: "+password+"}")
+		g := newGadget(ctx, namespace, "app", together(observed, configMap("leak", "${{ password }}", bind())),
+			servedBy(operator))
 		waits(ctx, g, "values of Secrets can be bound into the data of Secrets only")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		show(current(ctx, g).Status)
@@ -187,7 +200,8 @@ var _ = Describe("Values that flow between objects:", func() {
 		Expect(k8s.List(ctx, events, client.InNamespace(namespace))).To(Succeed())
 		Expect(events.Items).NotTo(BeEmpty())
 		show(events.Items)
-		Expect(fmt.Sprintf("%+v", spans.GetSpans())).To(ContainSubstring("Secret "+namespace+"/ours"), "the spans name the write of the Secret")
+		Expect(fmt.Sprintf("%+v", spans.GetSpans())).To(ContainSubstring("Secret "+namespace+"/ours"),
+			"the spans name the write of the Secret")
 		shown = append(shown, fmt.Sprintf("%+v", spans.GetSpans()))
 		Expect(shown).NotTo(ContainElement(Or(
 			ContainSubstring(password), ContainSubstring(base64.StdEncoding.EncodeToString([]byte(password))),
@@ -201,7 +215,8 @@ var _ = Describe("Values that flow between objects:", func() {
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Service", namespace, "db"); return err }).Should(Succeed())
 		assignAddress(ctx, namespace, "10.0.0.1")
 		expectReady(ctx, owner)
-		other := newGadget(ctx, namespace, "other", together(text, configMap("copy", "${{ dbHost }}", bind())), servedBy(operator))
+		other := newGadget(ctx, namespace, "other", together(text, configMap("copy", "${{ dbHost }}", bind())),
+			servedBy(operator))
 		waits(ctx, other, "it is owned by")
 		settle(ctx, operator)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
@@ -211,7 +226,8 @@ var _ = Describe("Values that flow between objects:", func() {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("fine", "x"),
-			configMap("a", "${{ b }}", bind(), exports("a=self.data.value")), configMap("b", "${{ a }}", bind(), exports("b=self.data.value")),
+			configMap("a", "${{ b }}", bind(), exports("a=self.data.value")),
+			configMap("b", "${{ a }}", bind(), exports("b=self.data.value")),
 			configMap("late", "x", exports("late=self.data.value"), settingOf(operator, "order", "2")),
 			configMap("early", "${{ late }}", bind()), configMap("unknown", "${{ nobody }}", bind())), servedBy(operator))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False"),
@@ -220,11 +236,13 @@ var _ = Describe("Values that flow between objects:", func() {
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
-	It("a preview shows the missing values and all later steps, and sends no hole to the API server", func(ctx SpecContext) {
+	It("a preview shows the missing values and all later steps, and sends no hole to "+
+		"the API server", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		of := func(name, value string) string { return setting(name, value) }
 		text := together(balancedService(namespace, of("export", "dbHost="+address)),
-			"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+of("bind", "true")+"}}\nspec: {type: ExternalName, externalName: '${{ dbHost }}'}",
+			"apiVersion: v1\nkind: Service\nmetadata: {name: web, annotations: {"+of("bind", "true")+
+				"}}\nspec: {type: ExternalName, externalName: '${{ dbHost }}'}",
 			"apiVersion: v1\nkind: Service\nmetadata: {name: theirs, annotations: {"+of("reconcile-policy", "observe")+"}}",
 			configMap("later", "x", order(1)))
 		g := newGadget(ctx, namespace, "app", configMap("later", "x", order(1)))
@@ -256,10 +274,12 @@ var _ = Describe("Values that flow between objects:", func() {
 			return verbs(found)
 		}
 		observed := func(kind, name string) string {
-			return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + name + ", annotations: {" + settingOf(operator, "reconcile-policy", "observe") + "}}"
+			return "apiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + name + ", annotations: {" + settingOf(operator,
+				"reconcile-policy", "observe") + "}}"
 		}
 		mark := markAudit(ctx)
-		g := newGadget(ctx, namespace, "app", together(observed("ConfigMap", "theirs"), configMap("ours", "x")), servedBy(operator), asServiceAccount("deployer"))
+		g := newGadget(ctx, namespace, "app", together(observed("ConfigMap", "theirs"), configMap("ours", "x")),
+			servedBy(operator), asServiceAccount("deployer"))
 		waits(ctx, g, "it does not exist; the component only observes it")
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
@@ -283,7 +303,8 @@ var _ = Describe("Values that flow between objects:", func() {
 		Expect(reads(mark)).To(Equal([]string{"get configmaps 404"}), "one read after a restart")
 
 		By("without the right to read it")
-		other := newGadget(ctx, namespace, "other", observed("Secret", "none"), servedBy(operator), asServiceAccount("deployer"))
+		other := newGadget(ctx, namespace, "other", observed("Secret", "none"), servedBy(operator),
+			asServiceAccount("deployer"))
 		waits(ctx, other, `cannot get resource "secrets"`)
 		Expect(fmt.Sprint(current(ctx, other).Status)).NotTo(ContainSubstring("does not exist"))
 	})
@@ -292,12 +313,15 @@ var _ = Describe("Values that flow between objects:", func() {
 		runOperator(operator, operatorOptions{})
 		user := serviceAccountUser(namespace, "deployer")
 		grant(ctx, namespace, "deployer", user, "configmaps: get, create, patch, delete", "secrets: create")
-		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: "+namespace+"}\nstringData: {password: hunter2}")
-		observed := "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {" + settingOf(operator, "reconcile-policy", "observe") + ", " +
+		create(ctx, "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, namespace: "+namespace+
+			"}\nstringData: {password: hunter2}")
+		observed := "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {" + settingOf(operator,
+			"reconcile-policy", "observe") + ", " +
 			exports("password=self.stringData.password") + "}}"
 		mark := markAudit(ctx)
 		g := newGadget(ctx, namespace, "app", together(observed, configMap("ours", "x"),
-			"apiVersion: v1\nkind: Secret\nmetadata: {name: copy, annotations: {"+bind()+"}}\nstringData: {password: '${{ password }}'}"),
+			"apiVersion: v1\nkind: Secret\nmetadata: {name: copy, annotations: {"+bind()+
+				"}}\nstringData: {password: '${{ password }}'}"),
 			servedBy(operator), asServiceAccount("deployer"))
 		waits(ctx, g, `cannot get resource "secrets"`)
 		settle(ctx, operator)

@@ -40,12 +40,15 @@ metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, operator))
 		runOperator(operator, operatorOptions{user: user.Config})
-		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched}", configMap("sibling", "a")), servedBy(operator))
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("True Ready: "), ContainSubstring("read at the retry interval"), ContainSubstring("cannot watch")))
+		g := newGadget(ctx, namespace, "app", together("apiVersion: v1\nkind: ServiceAccount\nmetadata: {name: unwatched}",
+			configMap("sibling", "a")), servedBy(operator))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady,
+			And(HavePrefix("True Ready: "), ContainSubstring("read at the retry interval"), ContainSubstring("cannot watch")))
 		settle(ctx, operator)
 
 		mark, before := markAudit(ctx), passes(operator)
-		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(4 * time.Second).Should(BeNumerically("<=", 3))
+		Consistently(ctx, func() int { return passes(operator) - before }).WithTimeout(4 * time.Second).
+			Should(BeNumerically("<=", 3))
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("serviceaccounts").Verb("list").
 			Where(func(e testcluster.Event) bool { return e.Code == 200 })
 		Expect(len(lists)).To(BeNumerically("<=", 6), "too many lists: want a pause between two attempts to watch a type")
@@ -85,9 +88,11 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			return strings.Replace(widget(group, name), "/v1\n", "/v1alpha1\n", 1)
 		}
 
-		It("when a definition drops a version, dependents of this version are watched in the remaining version", func(ctx SpecContext) {
+		It("when a definition drops a version, dependents of this version are watched in the "+
+			"remaining version", func(ctx SpecContext) {
 			namespace, group := newNamespace(ctx), newGroup()
-			g := newGadget(ctx, namespace, "app", together(twoVersions(group, true), early(group, "one"), early(group, "pruned")))
+			g := newGadget(ctx, namespace, "app", together(twoVersions(group, true), early(group, "one"),
+				early(group, "pruned")))
 			expectReady(ctx, g)
 			before := mustGet(ctx, group+"/v1", "Widget", namespace, "one").GetUID()
 
@@ -139,7 +144,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		namespace, group := newNamespace(ctx), newGroup()
 		g := newGadget(ctx, namespace, "app", together(widgetDefinition(group), widget(group, "one")))
 		expectReady(ctx, g)
-		changeManifests(ctx, g, together(strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1), widget(group, "one")))
+		changeManifests(ctx, g, together(strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1),
+			widget(group, "one")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "scope")
 		remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group))
 		expectReady(ctx, g)
@@ -151,7 +157,8 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 })
 
 var _ = Describe("The objects that a watch receives:", func() {
-	It("a watch receives only metadata of types without a status, and whole objects of types with a status", func(ctx SpecContext) {
+	It("a watch receives only metadata of types without a status, and whole objects of types "+
+		"with a status", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		var mutex sync.Mutex
 		whole := map[string]bool{}
@@ -170,7 +177,8 @@ var _ = Describe("The objects that a watch receives:", func() {
 		expectReady(ctx, g)
 		mutex.Lock()
 		defer mutex.Unlock()
-		Expect(whole).To(And(HaveKeyWithValue("configmaps", false), HaveKeyWithValue("serviceaccounts", false), HaveKeyWithValue("deployments", true)))
+		Expect(whole).To(And(HaveKeyWithValue("configmaps", false), HaveKeyWithValue("serviceaccounts", false),
+			HaveKeyWithValue("deployments", true)))
 	})
 
 	It("if a watch ends and cannot be resumed, a list replaces it, and no change is missed", func(ctx SpecContext) {
@@ -218,7 +226,8 @@ var _ = Describe("The objects that a watch receives:", func() {
 		expired.Store(true)
 		broken.Store(false)
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-0")["value"] }).Should(Equal("a"))
-		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "cm-1"); return err }).Should(Succeed())
+		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", namespace, "cm-1"); return err }).
+			Should(Succeed())
 		// An object that replaced a dependent has no owner, and is adopted.
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "cm-2")["value"] }).Should(Equal("a"))
 		expectReady(ctx, g)

@@ -25,17 +25,21 @@ var _ = Describe("Waves:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Manifests = removeLine(g.Spec.Manifests, "nodeSelector") })
 	}
 
-	It("a later wave does not wait until a claim is bound, and the component is not Ready before the claim is bound", func(ctx SpecContext) {
+	It("a later wave does not wait until a claim is bound, and the component is not Ready before the "+
+		"claim is bound", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\nspec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
+		claim := "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n" +
+			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}"
 		g := newGadget(ctx, namespace, "app", together(claim, configMap("later", "a", order(1))))
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(1))
 		settle(ctx, operatorName)
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"), ContainSubstring("PersistentVolumeClaim "+namespace+"/data")))
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("PersistentVolumeClaim "+namespace+"/data")))
 	})
 
 	forEachPolicy(func(policy string) {
-		It("a wave starts when the previous wave is ready, and the status names the dependents that it waits for", func(ctx SpecContext) {
+		It("a wave starts when the previous wave is ready, and the status names the dependents that "+
+			"it waits for", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			g := newGadget(ctx, namespace, "app", together(
 				configMap("third", "a", applyOrder(7), updatePolicy(policy)),
@@ -43,7 +47,8 @@ var _ = Describe("Waves:", func() {
 				configMap("first", "a", order(-1), updatePolicy(policy)),
 			))
 			expectCondition(ctx, g, metav1alpha1.ConditionReconciling, And(
-				HavePrefix("True DependentsNotReady"), ContainSubstring("Deployment.apps "+namespace+"/web"), ContainSubstring("vailable: 0/1")))
+				HavePrefix("True DependentsNotReady"), ContainSubstring("Deployment.apps "+namespace+"/web"),
+				ContainSubstring("vailable: 0/1")))
 			status := current(ctx, g).Status
 			Expect(status.Waiting).To(HaveLen(1))
 			Expect(status.Waiting[0]).To(And(HaveField("Reason", "InProgress"), HaveField("Wave", int32(0))))
@@ -57,7 +62,8 @@ var _ = Describe("Waves:", func() {
 			Expect(exists(ctx, "v1", "ConfigMap", namespace, "third")).To(BeTrue())
 		})
 
-		It("a changed dependent of a later wave is not applied before the earlier wave is ready again", func(ctx SpecContext) {
+		It("a changed dependent of a later wave is not applied before the earlier wave "+
+			"is ready again", func(ctx SpecContext) {
 			namespace := newNamespace(ctx)
 			manifests := func(deployment func(string, ...string) string, value string) string {
 				return together(deployment("web", updatePolicy(policy)), configMap("later", value, order(1), updatePolicy(policy)))
@@ -78,12 +84,14 @@ var _ = Describe("Waves:", func() {
 		runOperator(operator, operatorOptions{})
 		wave := func(n int) string { return fmt.Sprintf("%s/order: %q", operator, fmt.Sprint(n)) }
 		g := newGadget(ctx, namespace, "app", together(
-			configMaps("a", 2, "x", wave(0)), configMaps("b", 2, "x", wave(1)), configMaps("c", 2, "x", wave(2)), configMaps("d", 2, "x", wave(3)),
+			configMaps("a", 2, "x", wave(0)), configMaps("b", 2, "x", wave(1)), configMaps("c", 2, "x", wave(2)),
+			configMaps("d", 2, "x", wave(3)),
 		), servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(verbs(writes(ctx, operator, namespace).Resource("gadgets"))).To(Equal(
-			[]string{"patch gadgets 200", "update gadgets/status 200", "update gadgets/status 200"}), "the writes of the finalizer, the record and the result")
+			[]string{"patch gadgets 200", "update gadgets/status 200", "update gadgets/status 200"}),
+			"the writes of the finalizer, the record and the result")
 		var names []string
 		for _, e := range writes(ctx, operator, namespace).Resource("configmaps") {
 			names = append(names, e.Name[:1])
@@ -91,7 +99,8 @@ var _ = Describe("Waves:", func() {
 		Expect(strings.Join(names, "")).To(Equal("aabbccdd"))
 	})
 
-	It("the stages of a wave apply a namespace before the objects in it, and a definition before its instances", func(ctx SpecContext) {
+	It("the stages of a wave apply a namespace before the objects in it, and a definition before "+
+		"its instances", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inside := namespace + "-inside"
 		g := newGadget(ctx, namespace, "app", together(
@@ -105,7 +114,9 @@ var _ = Describe("Waves:", func() {
 		Expect(verbs(failed)).To(BeEmpty())
 	})
 
-	DescribeTable("invalid waves are refused with all mistakes before the first write:", func(ctx SpecContext, text func(group string) string, names ...string) {
+	DescribeTable("invalid waves are refused with all mistakes before the first write:", func(ctx SpecContext,
+		text func(group string) string, names ...string,
+	) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(configMap("innocent", "a"), text(newGroup())))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "True ")
@@ -121,21 +132,26 @@ var _ = Describe("Waves:", func() {
 			return together(widgetDefinition(group, order(1)), widget(group, "early"))
 		}, "InvalidManifests", "early", "order 0 is before order 1"),
 		Entry("settings with invalid values", func(string) string {
-			return together(configMap("one", "a", setting("order", "soon")), configMap("two", "a", setting("update-policy", "always")), configMap("three", "a", setting("colour", "red")))
+			return together(configMap("one", "a", setting("order", "soon")),
+				configMap("two", "a", setting("update-policy", "always")), configMap("three", "a", setting("colour", "red")))
 		}, "InvalidManifests", "one", "soon", "two", "always", "three", "colour"),
 		Entry("two manifests of the same object", func(string) string {
 			return together(configMap("one", "a"), configMap("one", "b"), configMap("two", "a"), configMap("two", "a"))
 		}, "InvalidManifests", "/one: rendered more than once", "/two: rendered more than once"),
 		Entry("manifests that cannot be decoded", func(string) string {
-			return together("kind: ConfigMap\nmetadata: {name: one}", "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: two}")
+			return together("kind: ConfigMap\nmetadata: {name: one}",
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: two}")
 		}, "GenerateFailed", "no apiVersion", "generateName"),
 	)
 
-	It("a dependent that the API server refuses blocks the later waves, but not the other dependents of the same wave", func(ctx SpecContext) {
+	It("a dependent that the API server refuses blocks the later waves, but not the other dependents of "+
+		"the same wave", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		bad := "apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 0}]}"
 		g := newGadget(ctx, namespace, "app", together(bad, deployment("sibling"), configMap("later", "a", order(1))))
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True DependentFailed"), ContainSubstring("Service "+namespace+"/bad"), ContainSubstring("spec.ports[0].port")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
+			And(HavePrefix("True DependentFailed"), ContainSubstring("Service "+namespace+"/bad"),
+				ContainSubstring("spec.ports[0].port")))
 		Eventually(func() bool { return exists(ctx, "apps/v1", "Deployment", namespace, "sibling") }).Should(BeTrue())
 		Expect(exists(ctx, "v1", "ConfigMap", namespace, "later")).To(BeFalse())
 	})

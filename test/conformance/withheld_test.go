@@ -16,14 +16,17 @@ import (
 )
 
 var _ = Describe("Refused Secrets:", func() {
-	It("if the API server refuses a Secret, the condition names the Secret and does not contain its content", func(ctx SpecContext) {
+	It("if the API server refuses a Secret, the condition names the Secret and does not "+
+		"contain its content", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nimmutable: aHVudGVyMg")
-		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("Secret "+namespace+"/login"), ContainSubstring("withheld")))
+		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(ContainSubstring("Secret "+namespace+"/login"),
+			ContainSubstring("withheld")))
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("aHVudGVyMg"))
 	})
 
-	It("if a policy refuses a Secret and quotes a value that was bound into it, the status names the policy and does not have the value", func(ctx SpecContext) {
+	It("if a policy refuses a Secret and quotes a value that was bound into it, the status names the policy and does not "+
+		"have the value", func(ctx SpecContext) {
 		const password = "correct-horse-battery"
 		namespace := newNamespace(ctx)
 		create(ctx, refusingPolicy(namespace, "ours", "'this password is too weak: ' + object.data.login"))
@@ -46,7 +49,8 @@ var _ = Describe("Refused Secrets:", func() {
 			Expect(err).NotTo(HaveOccurred())
 			return string(text)
 		}
-		Eventually(ctx, status).Should(And(ContainSubstring("ValidatingAdmissionPolicy '"+namespace+"'"), ContainSubstring("withheld")))
+		Eventually(ctx, status).Should(And(ContainSubstring("ValidatingAdmissionPolicy '"+namespace+"'"),
+			ContainSubstring("withheld")))
 		encoded := base64.StdEncoding.EncodeToString([]byte(password))
 		Expect(status()).NotTo(Or(ContainSubstring("too weak"), ContainSubstring(password), ContainSubstring(encoded)))
 	})

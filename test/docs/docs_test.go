@@ -27,7 +27,8 @@ func TestEveryBlockIsDecidedOn(t *testing.T) {
 		}
 		for _, directive := range page.Directives {
 			if directive != bareDirective && directive != ownDirective && directive != remoteDirective {
-				t.Errorf("%s: unknown directive %q; write %s, %s or %s", page.Path, directive, bareDirective, ownDirective, remoteDirective)
+				t.Errorf("%s: unknown directive %q; write %s, %s or %s", page.Path, directive, bareDirective, ownDirective,
+					remoteDirective)
 			}
 		}
 	}

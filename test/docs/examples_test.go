@@ -15,7 +15,8 @@ func TestEveryFunctionOfTheLibraryHasAnExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, function := range missing {
-		t.Errorf("%s has no Example function; write an Example function that compiles, with // Output: if it can be run", function)
+		t.Errorf("%s has no Example function; write an Example function that compiles, with // Output: if it can be run",
+			function)
 	}
 }
 

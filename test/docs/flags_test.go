@@ -58,7 +58,8 @@ func TestFlagsAreInTheReference(t *testing.T) {
 }
 
 func TestFlagsOfFindsThoseOfOurPrograms(t *testing.T) {
-	got := flagsOf("`fairlead apply NAME --wait` and `helm install --create-namespace`\n$ fairlead rbac x --bind | kubectl apply --server-side\n" +
+	got := flagsOf("`fairlead apply NAME --wait` and `helm install --create-namespace`\n" +
+		"$ fairlead rbac x --bind | kubectl apply --server-side\n" +
 		"kubectl fairlead tree x [--colour]\nfairlead-operator --leader-elect &\n")
 	for flag, line := range map[string]int{"--wait": 1, "--bind": 2, "--colour": 3, "--leader-elect": 4} {
 		if got[flag] != line {

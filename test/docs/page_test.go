@@ -170,7 +170,10 @@ func TestCheckLinksTellsWhatLeadsNowhere(t *testing.T) {
 		"decide.go#L1":                "only headings of documentation pages have anchors",
 		"mailto:somebody@example.com": "no host",
 	} {
-		p := &docs.Page{Path: "doc.go", Links: []docs.Link{{Line: 3, Destination: destination}}, Anchors: map[string]bool{"here": true}}
+		p := &docs.Page{
+			Path: "doc.go", Links: []docs.Link{{Line: 3, Destination: destination}},
+			Anchors: map[string]bool{"here": true},
+		}
 		err := docs.CheckLinks(".", []*docs.Page{p})
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasSuffix(err.Error(), want)) {
 			t.Errorf("%s: want %q, got %v", destination, want, err)

@@ -71,7 +71,10 @@ func runPage(t *testing.T, page *docs.Page, session *docs.Session) {
 var only = flag.String("page", "", "paths, or their beginnings, of the only pages whose commands are run")
 
 func wanted(page *docs.Page) bool {
-	return slices.ContainsFunc(strings.Split(*only, ","), func(path string) bool { return strings.HasPrefix(page.Path, path) })
+	return slices.ContainsFunc(strings.Split(*only, ","), func(path string) bool {
+		return strings.HasPrefix(page.Path,
+			path)
+	})
 }
 
 func absolute(t *testing.T, path string) string {

@@ -46,7 +46,10 @@ func TestFolderAndVariablesLastFromBlockToBlock(t *testing.T) {
 
 func TestTheFirstCommandThatFailsEndsABlock(t *testing.T) {
 	s := newSession(t)
-	for _, script := range []string{"false; echo after", "false | true; echo after", "export NAME=kept; exit 3; echo after"} {
+	for _, script := range []string{
+		"false; echo after", "false | true; echo after",
+		"export NAME=kept; exit 3; echo after",
+	} {
 		if out, err := s.Run(t.Context(), script); err == nil || strings.Contains(out, "after") {
 			t.Errorf("%s: %v\n%s", script, err, out)
 		}

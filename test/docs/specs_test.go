@@ -110,7 +110,8 @@ func specsThatExist(t *testing.T) func(title string) bool {
 }
 
 // thread is a link to a thread in the tracker of another project.
-var thread = regexp.MustCompile(`^\[([a-z0-9-]+)#([0-9]+)\]\(https://github\.com/[a-z0-9-]+/([a-z0-9-]+)/issues/([0-9]+)\)$`)
+var thread = regexp.MustCompile(
+	`^\[([a-z0-9-]+)#([0-9]+)\]\(https://github\.com/[a-z0-9-]+/([a-z0-9-]+)/issues/([0-9]+)\)$`)
 
 func TestTheProblemsOfOtherToolsAreProven(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "problems-of-other-tools.md"))

@@ -129,7 +129,8 @@ func (s *stage) prepare(t *testing.T) {
 	}
 	// The go command caches test results until a file that the test has read changes. So the test reads the sources of the
 	// programs.
-	for folder := range strings.FieldsSeq(s.command(t, "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")) {
+	for folder := range strings.FieldsSeq(s.command(t, "go", "list", "-deps", "-f",
+		"{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}", "./cmd/...")) {
 		if _, err := os.ReadDir(folder); err != nil {
 			t.Fatal(err)
 		}

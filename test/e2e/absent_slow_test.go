@@ -17,7 +17,8 @@ import (
 )
 
 var _ = Describe("The status of an operator that was killed:", func() {
-	It("satisfies neither a status nor a wait, and does again when another operator holds the Lease", func(ctx SpecContext) {
+	It("satisfies neither a status nor a wait, and does again when another operator "+
+		"holds the Lease", func(ctx SpecContext) {
 		namespace, operatorNamespace := newNamespace(ctx), "fairlead-system"
 		fairlead := commandLine(ctx, namespace)
 		first := startOperator(identity.Kubeconfig, "--leader-elect", "--leader-election-namespace="+operatorNamespace)
@@ -33,7 +34,8 @@ var _ = Describe("The status of an operator that was killed:", func() {
 		Expect(admin.Delete(ctx, settings)).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			code, output := fairlead(ctx, "status", "shop")
-			g.Expect(output).To(MatchRegexp(`Operator: +no operator has held the Lease fairlead-system/fairlead-operator for \d+s`))
+			g.Expect(output).
+				To(MatchRegexp(`Operator: +no operator has held the Lease fairlead-system/fairlead-operator for \d+s`))
 			g.Expect(code).To(Equal(1))
 		}).WithTimeout(3 * time.Minute).WithPolling(5 * time.Second).Should(Succeed())
 		code, output = fairlead(ctx, "resume", "shop", "--wait")

@@ -66,7 +66,8 @@ var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 		return points
 	}
 
-	It("an operator that is killed repeatedly creates each of 200 dependents once, and records all of them", func(ctx SpecContext) {
+	It("an operator that is killed repeatedly creates each of 200 dependents once, and "+
+		"records all of them", func(ctx SpecContext) {
 		points := slices.Concat(
 			[]point{
 				{"the operator has added the finalizer", func(w *witness) bool { return len(w.component.Finalizers) > 0 }},
@@ -85,7 +86,8 @@ var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 		Expect(dependents(ctx, component)).To(HaveLen(200))
 	}, SpecTimeout(3*time.Minute))
 
-	It("an operator that is killed repeatedly changes, adds and prunes each dependent once in an upgrade", func(ctx SpecContext) {
+	It("an operator that is killed repeatedly changes, adds and prunes each dependent once "+
+		"in an upgrade", func(ctx SpecContext) {
 		w := newWitness(ctx, component.Namespace)
 		w.until(ctx, func(w *witness) bool { return w.created == 200 })
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(component), component)).To(Succeed())
@@ -98,7 +100,8 @@ var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 		settle(ctx, kubeconfig, component)
 
 		Expect(written(ctx, before)).To(Equal(map[string]writes{
-			"patch 200": {requests: 180, objects: 180}, "patch 201": {requests: 20, objects: 20}, "delete 200": {requests: 20, objects: 20},
+			"patch 200": {requests: 180, objects: 180}, "patch 201": {requests: 20, objects: 20},
+			"delete 200": {requests: 20, objects: 20},
 		}))
 		Expect(dependents(ctx, component)).To(HaveLen(200))
 	}, SpecTimeout(3*time.Minute))
@@ -109,7 +112,8 @@ var _ = Describe("Repeated crashes of an operator:", Ordered, func() {
 		Expect(admin.Delete(ctx, component)).To(Succeed())
 		killAt(ctx, kubeconfig, w, spread(4, 200, "are deleted", func(w *witness) int { return w.deleted }))
 		startOperator(kubeconfig)
-		Eventually(ctx, func() error { return admin.Get(ctx, client.ObjectKeyFromObject(component), component) }).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(ctx, func() error { return admin.Get(ctx, client.ObjectKeyFromObject(component), component) }).
+			Should(Satisfy(apierrors.IsNotFound))
 
 		Expect(dependents(ctx, component)).To(BeEmpty())
 		Expect(written(ctx, before)).To(Equal(map[string]writes{"delete 200": {requests: 200, objects: 200}}))

@@ -10,7 +10,8 @@ import (
 )
 
 var _ = Describe("Two processes of one operator without leader election:", func() {
-	It("two concurrent processes of the same operator create no object twice, lose no object, and record the live dependents", func(ctx SpecContext) {
+	It("two concurrent processes of the same operator create no object twice, lose no object, and record the "+
+		"live dependents", func(ctx SpecContext) {
 		component := newComponent(newNamespace(ctx), "crowd", crowd, `{"first": 0, "version": "one"}`)
 		startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")
 		startOperator(identity.Kubeconfig, "--max-concurrent-writes=2")
@@ -33,7 +34,8 @@ var _ = Describe("Two processes of one operator without leader election:", func(
 		upgrade := written(ctx, before)
 		Expect(upgrade["patch 201"]).To(Equal(writes{requests: 20, objects: 20}))
 		Expect(upgrade["delete 200"]).To(Equal(writes{requests: 20, objects: 20}))
-		Expect(upgrade["patch 200"].objects).To(Equal(180), "both processes may send the same manifest, and the second apply changes nothing")
+		Expect(upgrade["patch 200"].objects).To(Equal(180),
+			"both processes may send the same manifest, and the second apply changes nothing")
 
 		Expect(admin.Delete(ctx, component)).To(Succeed())
 		Eventually(ctx, exists(ctx, component)).Should(BeFalse())

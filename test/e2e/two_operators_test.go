@@ -105,7 +105,8 @@ var _ = Describe("Two operators with components of the same name in the same nam
 			"{apiVersion: v1, kind: Secret, metadata: {name: blue}, stringData: {by: gadget}}\n"
 	)
 
-	It("two operators apply, repair and delete their dependents without changing each other's dependents", func(ctx SpecContext) {
+	It("two operators apply, repair and delete their dependents without changing each "+
+		"other's dependents", func(ctx SpecContext) {
 		before := audit(ctx)
 		c, g := newComponent(namespace, name, ofComponent, `{}`), newGadget(namespace, name, ofGadget)
 		Expect(admin.Create(ctx, c)).To(Succeed())
@@ -121,14 +122,19 @@ var _ = Describe("Two operators with components of the same name in the same nam
 			Expect(admin.Delete(ctx, get(ctx, &corev1.ConfigMap{}, namespace, color))).To(Succeed())
 		}
 		for _, color := range []string{"blue", "green"} {
-			Eventually(ctx, exists(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: color}})).Should(BeTrue())
+			Eventually(ctx, exists(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: color}})).
+				Should(BeTrue())
 		}
 
 		Eventually(ctx, readyOf(ctx, g)).Should(HavePrefix("True Ready: 2 "))
-		left := []client.Object{get(ctx, &corev1.ConfigMap{}, namespace, "green"), get(ctx, &corev1.Secret{}, namespace, "blue")}
+		left := []client.Object{
+			get(ctx, &corev1.ConfigMap{}, namespace, "green"),
+			get(ctx, &corev1.Secret{}, namespace, "blue"),
+		}
 		Expect(admin.Delete(ctx, c)).To(Succeed())
 		Eventually(ctx, exists(ctx, c)).Should(BeFalse())
-		Expect(exists(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue"}})()).To(BeFalse())
+		Expect(exists(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "blue"}})()).
+			To(BeFalse())
 		for _, o := range left {
 			version := o.GetResourceVersion()
 			Expect(exists(ctx, o)()).To(BeTrue())
@@ -159,7 +165,8 @@ var _ = Describe("Two operators with components of the same name in the same nam
 
 			Expect(admin.Create(ctx, other)).To(Succeed())
 			Eventually(ctx, readyOf(ctx, other)).Should(And(
-				HavePrefix("False "+metav1alpha1.ReasonOwnershipConflict), ContainSubstring("ConfigMap "+namespace+"/wanted"), ContainSubstring("owned by "+firstName+namespace+"/"+name)))
+				HavePrefix("False "+metav1alpha1.ReasonOwnershipConflict), ContainSubstring("ConfigMap "+namespace+"/wanted"),
+				ContainSubstring("owned by "+firstName+namespace+"/"+name)))
 			Expect(get(ctx, &corev1.ConfigMap{}, namespace, "wanted")).To(Equal(held))
 			Eventually(ctx, readyOf(ctx, owner)).Should(HavePrefix("True Ready"))
 
@@ -179,7 +186,9 @@ var _ = Describe("Two operators with components of the same name in the same nam
 			Expect(admin.Delete(ctx, other)).To(Succeed())
 			Eventually(ctx, exists(ctx, other)).Should(BeFalse())
 		},
-		Entry("the component is created first", componentWanting, gadgetWanting, "Component.fairlead.io ", SpecTimeout(time.Minute)),
-		Entry("the gadget is created first", gadgetWanting, componentWanting, "Gadget.gadgets.example.com ", SpecTimeout(time.Minute)),
+		Entry("the component is created first", componentWanting, gadgetWanting, "Component.fairlead.io ",
+			SpecTimeout(time.Minute)),
+		Entry("the gadget is created first", gadgetWanting, componentWanting, "Gadget.gadgets.example.com ",
+			SpecTimeout(time.Minute)),
 	)
 })

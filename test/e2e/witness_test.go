@@ -33,7 +33,10 @@ type witness struct {
 
 func newWitness(ctx context.Context, namespace string) *witness {
 	GinkgoHelper()
-	w := &witness{events: make(chan watch.Event), seen: map[types.UID]string{}, updated: map[types.UID]bool{}, component: &v1alpha1.Component{}}
+	w := &witness{
+		events: make(chan watch.Event), seen: map[types.UID]string{}, updated: map[types.UID]bool{},
+		component: &v1alpha1.Component{},
+	}
 	for _, list := range []client.ObjectList{&v1alpha1.ComponentList{}, &corev1.ConfigMapList{}, &corev1.SecretList{}} {
 		watcher, err := admin.Watch(ctx, list, client.InNamespace(namespace))
 		Expect(err).NotTo(HaveOccurred())

@@ -85,19 +85,22 @@ func TestCheckFindsBrokenRules(t *testing.T) {
 		t.Fatalf("the workflow obeys the rules, got %q", problems)
 	}
 	for name, test := range map[string]struct{ before, after, want string }{
-		"permissions of the whole workflow": {"permissions: {}\n", "permissions: {contents: read}\n", "must have permissions: {}"},
-		"no permissions":                    {"permissions: {}\n", "", "must have permissions: {}"},
-		"no concurrency":                    {"concurrency: {group: all}\n", "", "no concurrency"},
-		"a tag":                             {"@0123456789012345678901234567890123456789", "@v1", "digest of a commit"},
-		"no tag in a comment":               {" # v1.2.3", "", "tag in a comment"},
-		"a runner that changes":             {"ubuntu-24.04", "ubuntu-latest", "fixed version"},
-		"no time-out":                       {"    timeout-minutes: 5\n", "", "timeout-minutes"},
-		"a job without permissions":         {"    permissions: {contents: read}\n", "", "permissions are missing"},
-		"a permission to write":             {"{contents: read}", "{contents: write}", "more than read"},
-		"a token in the checkout":           {"{persist-credentials: false}", "{}", "must not keep the token"},
-		"a command that is not make":        {"make ${{ matrix.target }}", "go test ./...", "want make"},
-		"a target that does not exist":      {"{target: verify}", "{target: verity}", "no target verity"},
-		"code of strangers":                 {"[push]", "[pull_request_target]", "strangers"},
+		"permissions of the whole workflow": {
+			"permissions: {}\n", "permissions: {contents: read}\n",
+			"must have permissions: {}",
+		},
+		"no permissions":               {"permissions: {}\n", "", "must have permissions: {}"},
+		"no concurrency":               {"concurrency: {group: all}\n", "", "no concurrency"},
+		"a tag":                        {"@0123456789012345678901234567890123456789", "@v1", "digest of a commit"},
+		"no tag in a comment":          {" # v1.2.3", "", "tag in a comment"},
+		"a runner that changes":        {"ubuntu-24.04", "ubuntu-latest", "fixed version"},
+		"no time-out":                  {"    timeout-minutes: 5\n", "", "timeout-minutes"},
+		"a job without permissions":    {"    permissions: {contents: read}\n", "", "permissions are missing"},
+		"a permission to write":        {"{contents: read}", "{contents: write}", "more than read"},
+		"a token in the checkout":      {"{persist-credentials: false}", "{}", "must not keep the token"},
+		"a command that is not make":   {"make ${{ matrix.target }}", "go test ./...", "want make"},
+		"a target that does not exist": {"{target: verify}", "{target: verity}", "no target verity"},
+		"code of strangers":            {"[push]", "[pull_request_target]", "strangers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !strings.Contains(workflow, test.before) {

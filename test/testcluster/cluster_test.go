@@ -166,7 +166,8 @@ func TestAStartThatIsCalledOffLeavesNoFile(t *testing.T) {
 
 func TestAMissingBinaryNamesTheTarget(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module github.com/fairlead-io/fairlead\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module github.com/fairlead-io/fairlead\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Chdir(root)
@@ -247,7 +248,8 @@ func TestEnvtestWithoutControllersDeletesClaims(t *testing.T) {
 
 func TestEnvtestHasNoNodes(t *testing.T) {
 	t.Setenv("KUBEBUILDER_ASSETS", t.TempDir())
-	if _, err := testcluster.Start(t.Context(), testcluster.Options{Nodes: 1}); !errors.Is(err, testcluster.ErrNeedsDevCluster) {
+	if _, err := testcluster.Start(t.Context(), testcluster.Options{Nodes: 1}); !errors.Is(err,
+		testcluster.ErrNeedsDevCluster) {
 		t.Errorf("Start of a cluster with nodes returned %v, want ErrNeedsDevCluster", err)
 	}
 }

@@ -13,7 +13,9 @@ import (
 	"github.com/fairlead-io/fairlead/internal/fuzzing"
 )
 
-const typical = "apps/v1/Deployment/production/checkout-api u=8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11 d=5b0e8c1d2f3a4b5c f=91aa0c1d2e3f4a5b o=1"
+const typical = "apps/v1/Deployment/production/checkout-api u=8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11 " +
+	"d=5b0e8c1d2f3a4b5c " +
+	"f=91aa0c1d2e3f4a5b o=1"
 
 func TestInventoryEntry(t *testing.T) {
 	for _, c := range []struct {
@@ -25,10 +27,16 @@ func TestInventoryEntry(t *testing.T) {
 			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "production", Name: "checkout-api",
 			UID: "8f0c1f0e-6f0a-4f7e-9b53-2d5f0d0a3c11", Digest: "5b0e8c1d2f3a4b5c", Fields: "91aa0c1d2e3f4a5b", Order: 1,
 		}, typical},
-		{"no group, no namespace, never written", InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop"}, "/v1/Namespace//shop"},
+		{
+			"no group, no namespace, never written",
+			InventoryEntry{Version: "v1", Kind: "Namespace", Name: "shop"},
+			"/v1/Namespace//shop",
+		},
 		{"all fields", InventoryEntry{
-			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2, DeleteOrder: new(3),
-			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete", Types: []string{"A.example.com", "*.b.example.com"},
+			Version: "v1", Kind: "K", Namespace: "ns", Name: "n", UID: "u", Digest: "d", Fields: "f", Values: "v", Order: -2,
+			DeleteOrder:  new(3),
+			UpdatePolicy: UpdateReplace, DeletePolicy: DeleteOrphan, Completed: true, Phase: "pre-delete",
+			Types: []string{"A.example.com", "*.b.example.com"},
 		}, "/v1/K/ns/n u=u d=d f=f v=v o=-2 x=3 up=replace dp=orphan c=true ph=pre-delete t=A.example.com,*.b.example.com"},
 		{
 			"the first of several occurrences",
@@ -42,13 +50,17 @@ func TestInventoryEntry(t *testing.T) {
 		},
 		{
 			"an object that depends on others, and belongs to a group",
-			InventoryEntry{Version: "v1", Kind: "K", Name: "n", DependsOn: "Job.batch a, @b?", DependencyGroup: "c", HeldSince: "5/2"},
+			InventoryEntry{
+				Version: "v1", Kind: "K", Name: "n", DependsOn: "Job.batch a, @b?", DependencyGroup: "c",
+				HeldSince: "5/2",
+			},
 			"/v1/K//n !on@v0.1=Job.batch%20a%2C%20@b%3F og=c hs=5%2F2",
 		},
 		{
 			"an external that was created, is gone, and is being created again",
 			InventoryEntry{
-				Group: "external.fairlead.io", Version: "v1", Kind: "Schema", Name: "n", UID: "t1", External: true, Begun: true, CreationToken: "t2",
+				Group: "external.fairlead.io", Version: "v1", Kind: "Schema", Name: "n", UID: "t1", External: true, Begun: true,
+				CreationToken: "t2",
 			},
 			"external.fairlead.io/v1/Schema//n u=t1 !ex@v0.1=begun ct=t2",
 		},
@@ -63,14 +75,20 @@ func TestInventoryEntry(t *testing.T) {
 			"/v1/K//n un=x ov=spec.replicas%20is%207%20instead%20of%202",
 		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
-		{"the colons of a role", InventoryEntry{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:node"}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
+		{"the colons of a role", InventoryEntry{
+			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole",
+			Name: "system:node",
+		}, "rbac.authorization.k8s.io/v1/ClusterRole//system:node"},
 		{"a space in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a b=c"}, "/v1/K//a%20b=c"},
 		{"a percent sign in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "100%25"}, "/v1/K//100%2525"},
 		{"a slash in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a/b"}, "/v1/K//a%2Fb"},
 		{"a line break in a name", InventoryEntry{Version: "v1", Kind: "K", Name: "a\nb"}, "/v1/K//a%0Ab"},
 		{"letters of other scripts", InventoryEntry{Version: "v1", Kind: "K", Name: "ü\u2003x"}, "/v1/K//%C3%BC%E2%80%83x"},
 		{"a kind with a space", InventoryEntry{Version: "v1", Kind: "My Kind", Name: "n"}, "/v1/My%20Kind//n"},
-		{"types with spaces and commas", InventoryEntry{Version: "v1", Kind: "K", Name: "n", Types: []string{"My Kind.g", "a,b.g"}}, "/v1/K//n t=My%20Kind.g,a%2Cb.g"},
+		{"types with spaces and commas", InventoryEntry{
+			Version: "v1", Kind: "K", Name: "n",
+			Types: []string{"My Kind.g", "a,b.g"},
+		}, "/v1/K//n t=My%20Kind.g,a%2Cb.g"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.entry.String(); got != c.text {

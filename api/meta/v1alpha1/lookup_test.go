@@ -11,19 +11,32 @@ func TestTheTextOfALookup(t *testing.T) {
 		name, text string
 		lookup     Lookup
 	}{
-		{"an object", "/v1/Secret/shop/db d=5b0e", Lookup{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db", State: LookupFound, Digest: "5b0e"}},
+		{"an object", "/v1/Secret/shop/db d=5b0e", Lookup{
+			Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db",
+			State: LookupFound, Digest: "5b0e",
+		}},
 		{
 			"an object whose status affects the rendering", "apps/v1/Deployment/shop/web d=5b0e s=true",
-			Lookup{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", State: LookupFound, Digest: "5b0e", Status: true},
+			Lookup{
+				Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", State: LookupFound,
+				Digest: "5b0e", Status: true,
+			},
 		},
-		{"an object that is missing", "/v1/Secret/shop/db is=missing", Lookup{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db", State: LookupMissing}},
+		{
+			"an object that is missing", "/v1/Secret/shop/db is=missing",
+			Lookup{Version: "v1", Kind: "Secret", Namespace: "shop", Name: "db", State: LookupMissing},
+		},
 		{
 			"a list in the cluster of the component", "/v1/Pod//* l=true d=aa",
 			Lookup{Version: "v1", Kind: "Pod", Name: LookupList, Local: true, State: LookupFound, Digest: "aa"},
 		},
 		{
-			"a name with a colon, a blank and a percent sign", "rbac.authorization.k8s.io/v1/ClusterRole//system:a%20b%25 is=own",
-			Lookup{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:a b%", State: LookupOwn},
+			"a name with a colon, a blank and a percent sign",
+			"rbac.authorization.k8s.io/v1/ClusterRole//system:a%20b%25 is=own",
+			Lookup{
+				Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:a b%",
+				State: LookupOwn,
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -38,7 +51,10 @@ func TestTheTextOfALookup(t *testing.T) {
 }
 
 func TestALookupThatCannotBeReadIsAnError(t *testing.T) {
-	for _, text := range []string{"", "v1/Secret/shop/db", "/v1/Secret/shop/", "/v1/Secret/shop/%zz", "/v1/Secret/shop/db d", "/v1/Secret/shop/db x=1", "/v1/Secret/shop/db d=%zz"} {
+	for _, text := range []string{
+		"", "v1/Secret/shop/db", "/v1/Secret/shop/", "/v1/Secret/shop/%zz",
+		"/v1/Secret/shop/db d", "/v1/Secret/shop/db x=1", "/v1/Secret/shop/db d=%zz",
+	} {
 		if got, err := ParseLookup(text); err == nil {
 			t.Errorf("%q is parsed as %+v", text, got)
 		}

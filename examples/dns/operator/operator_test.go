@@ -71,8 +71,14 @@ func TestOperator(t *testing.T) {
 		t.Run(name, func(t *testing.T) { test(t, w) })
 	}
 	stop()
-	t.Run("a site has the same records whatever goes wrong with requests and calls", func(t *testing.T) { testFaults(t, w) })
-	t.Run("a record is created once although the operator is killed during the call", func(t *testing.T) { testCrash(t, w) })
+	t.Run("a site has the same records whatever goes wrong with requests and calls", func(t *testing.T) {
+		testFaults(t,
+			w)
+	})
+	t.Run("a record is created once although the operator is killed during the call", func(t *testing.T) {
+		testCrash(t,
+			w)
+	})
 }
 
 func newWorld(t *testing.T) *world {

@@ -135,10 +135,26 @@ func TestErrorsSayWhetherTheCallHadAnEffect(t *testing.T) {
 		after     time.Duration
 		text      string
 	}{
-		"limit of the rate":  {dnstest.Fault{RateLimit: 1500 * time.Millisecond}, "secret", true, true, 2 * time.Second, "429"},
-		"bad request":        {dnstest.Fault{Status: http.StatusBadRequest}, "secret", true, false, 0, `POST /records: 400 Bad Request: {"error":"out of order"}`},
-		"wrong token":        {dnstest.Fault{}, "wrong-token", true, false, 0, `401 Unauthorized: {"error":"the token is not valid"}`},
-		"no token":           {dnstest.Fault{}, "", true, false, 0, "no Secret among the references has a value for the key token"},
+		"limit of the rate": {
+			dnstest.Fault{RateLimit: 1500 * time.Millisecond},
+			"secret", true, true,
+			2 * time.Second, "429",
+		},
+		"bad request": {
+			dnstest.Fault{Status: http.StatusBadRequest},
+			"secret", true, false, 0,
+			`POST /records: 400 Bad Request: {"error":"out of order"}`,
+		},
+		"wrong token": {
+			dnstest.Fault{},
+			"wrong-token", true, false, 0,
+			`401 Unauthorized: {"error":"the token is not valid"}`,
+		},
+		"no token": {
+			dnstest.Fault{},
+			"", true, false, 0,
+			"no Secret among the references has a value for the key token",
+		},
 		"internal error":     {dnstest.Fault{Status: http.StatusInternalServerError}, "secret", false, false, 0, "500"},
 		"error of a gateway": {dnstest.Fault{Status: http.StatusBadGateway}, "secret", false, false, 0, "502"},
 		"lost answer":        {dnstest.Fault{LoseAnswer: true}, "secret", false, false, 0, "EOF"},
@@ -201,7 +217,8 @@ func TestRecordIsReadyWhenTheNameServersKnowIt(t *testing.T) {
 
 func TestNameAndTypeOfARecordCannotChange(t *testing.T) {
 	changed := operator.RecordSpec{Name: "shop.example.com", Type: "AAAA", Value: "2001:db8::1", TTL: 60}
-	if got := (operator.Records{}).ImmutableChanges(www, changed); !reflect.DeepEqual(got, []string{"spec.name", "spec.type"}) {
+	if got := (operator.Records{}).ImmutableChanges(www, changed); !reflect.DeepEqual(got,
+		[]string{"spec.name", "spec.type"}) {
 		t.Errorf("immutable changes %v", got)
 	}
 	changed.Name, changed.Type = www.Name, www.Type

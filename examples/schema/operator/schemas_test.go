@@ -18,9 +18,15 @@ func TestSpecIsValidated(t *testing.T) {
 	}{
 		"a name of letters, digits and hyphens": {func(s *SchemaSpec) { s.Name = "orders-2" }, nil},
 		"a wildcard of GRANT":                   {func(s *SchemaSpec) { s.Name = "orders_2" }, []string{"spec.name"}},
-		"a name that ends a quotation":          {func(s *SchemaSpec) { s.Name = "a`; DROP DATABASE b; --" }, []string{"spec.name"}},
-		"a name that is too long":               {func(s *SchemaSpec) { s.Name = strings.Repeat("a", 33) }, []string{"spec.name"}},
-		"the administrator":                     {func(s *SchemaSpec) { s.Name = "root" }, []string{"root is reserved"}},
+		"a name that ends a quotation": {
+			func(s *SchemaSpec) { s.Name = "a`; DROP DATABASE b; --" },
+			[]string{"spec.name"},
+		},
+		"a name that is too long": {func(s *SchemaSpec) {
+			s.Name = strings.Repeat("a",
+				33)
+		}, []string{"spec.name"}},
+		"the administrator": {func(s *SchemaSpec) { s.Name = "root" }, []string{"root is reserved"}},
 		"all errors at once": {
 			func(s *SchemaSpec) { s.Name, s.Charset = "", "klingon" },
 			[]string{"spec.name", `spec.charset: "klingon"`},

@@ -68,11 +68,14 @@ func testKind(t *testing.T, address string, drifts ...drift) {
 	for name, test := range map[string]func(*testing.T, string){
 		"the handler fulfils the contract":                        testContract,
 		"a schema is created, observed and deleted with its user": testLife,
-		"drift is seen and repaired":                              func(t *testing.T, address string) { testDrift(t, address, drifts) },
-		"a create can be repeated and continued":                  testRepeated,
-		"a schema of another owner is left alone":                 testForeign,
-		"a deletion continues after an interruption":              testInterruptedDelete,
-		"errors are classified and show no password":              testErrors,
+		"drift is seen and repaired": func(t *testing.T, address string) {
+			testDrift(t,
+				address, drifts)
+		},
+		"a create can be repeated and continued":     testRepeated,
+		"a schema of another owner is left alone":    testForeign,
+		"a deletion continues after an interruption": testInterruptedDelete,
+		"errors are classified and show no password": testErrors,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, address) })
 	}

@@ -73,9 +73,15 @@ func TestRulesOfCustomTypes(t *testing.T) {
 			{"computes a message and has the path of the rule", "spec: {one: b}", "spec.one: not b"},
 			{"judges items", "spec: {map: {x: {size: 1}, z: {size: 0}}}", "spec.map[z]: failed rule: self.size > 0"},
 			{"judges alternatives", "spec: {all: z}", "spec.all: failed rule: self != 'z'"},
-			{"refuses a rule that cannot be evaluated", "spec: {map: {x: {}}}", "spec.map[x]: no such key: size evaluating rule: self.size > 0"},
+			{
+				"refuses a rule that cannot be evaluated", "spec: {map: {x: {}}}",
+				"spec.map[x]: no such key: size evaluating rule: self.size > 0",
+			},
 			{"reads a whole number as the API server does", "spec: {min: 1.0, rate: 1, port: 1.0}", ""},
-			{"leaves rules to the API server if a value is invalid", "spec: {min: a, one: b}", "spec.min: must be of type integer"},
+			{
+				"leaves rules to the API server if a value is invalid", "spec: {min: a, one: b}",
+				"spec.min: must be of type integer",
+			},
 			{"leaves rules about the previous version to the API server", "spec: {old: b}", ""},
 			{"has no fault if the rules cost too much", "spec: {one: b, slow: [" + strings.Repeat("a,", 500) + "a]}", ""},
 		} {
@@ -98,9 +104,10 @@ func BenchmarkRules(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("{type: object, properties: {spec: {type: object, properties: {")
 	for i := range 30 {
-		fmt.Fprintf(&text, `f%d: {type: object, properties: {min: {type: integer}, max: {type: integer}, names: {type: array, maxItems: 20, `+
-			`items: {type: string, maxLength: 20}}}, x-kubernetes-validations: [{rule: "!has(self.min) || !has(self.max) || `+
-			`self.min < self.max && self.names.all(n, n.matches('^[a-z]+$'))", message: m}]},`, i)
+		fmt.Fprintf(&text,
+			`f%d: {type: object, properties: {min: {type: integer}, max: {type: integer}, names: {type: array, maxItems: 20, `+
+				`items: {type: string, maxLength: 20}}}, x-kubernetes-validations: [{rule: "!has(self.min) || !has(self.max) || `+
+				`self.min < self.max && self.names.all(n, n.matches('^[a-z]+$'))", message: m}]},`, i)
 	}
 	text.WriteString("}}}}")
 	schema, object := text.String(), decode(b, "spec: {f0: {min: 1, max: 2, names: [a]}}")

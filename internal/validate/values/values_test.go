@@ -102,7 +102,10 @@ func TestCustomTypes(t *testing.T) {
 				"spec.port: must validate at least one schema (anyOf)",
 		},
 		{"accepts anything where unknown fields are kept", "{name: abc, free: {a: [1, {b: null}]}}", ""},
-		{"accepts an embedded object", "{name: abc, pod: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {a: 1}}}", ""},
+		{
+			"accepts an embedded object", "{name: abc, pod: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {a: 1}}}",
+			"",
+		},
 		{"refuses an embedded object without a kind", "{name: abc, pod: {apiVersion: v1}}", "spec.pod.kind: is required"},
 		{"refuses a missing field of an inner object", "{name: abc, inner: {}}", "spec.inner.a: is required"},
 		{"accepts defaults in defaults", "{name: abc, inner: {a: b, b: {}}}", ""},
@@ -197,17 +200,33 @@ func TestBuiltInTypes(t *testing.T) {
 	const rest = "selector: {}, template: {containers: [{name: a}]}, count: 1"
 	for _, c := range []struct{ name, spec, want string }{
 		{"accepts what the API server fills", "{" + rest + "}", ""},
-		{"suspects a missing field without a default", "{template: {containers: []}, count: 1}", "spec.selector: is required"},
-		{"suspects null, which is no value", "{selector: null, template: {containers: [{name: a}]}, count: 1}", "spec.selector: is required"},
+		{
+			"suspects a missing field without a default", "{template: {containers: []}, count: 1}",
+			"spec.selector: is required",
+		},
+		{
+			"suspects null, which is no value", "{selector: null, template: {containers: [{name: a}]}, count: 1}",
+			"spec.selector: is required",
+		},
 		{"suspects a missing struct with a required field", "{selector: {}, count: 1}", "spec.template: is required"},
-		{"suspects a missing field of a struct", "{selector: {}, template: {}, count: 1}", "spec.template.containers: is required"},
-		{"suspects a missing text", "{selector: {}, template: {containers: [{}]}, count: 1}", "spec.template.containers[0].name: is required"},
+		{
+			"suspects a missing field of a struct", "{selector: {}, template: {}, count: 1}",
+			"spec.template.containers: is required",
+		},
+		{
+			"suspects a missing text", "{selector: {}, template: {containers: [{}]}, count: 1}",
+			"spec.template.containers[0].name: is required",
+		},
 		{"suspects a missing number", "{selector: {}, template: {containers: []}}", "spec.count: is required"},
 		{
-			"suspects a value outside an enumeration", "{selector: {}, template: {containers: [{name: a, pull: Often}]}, count: 1}",
+			"suspects a value outside an enumeration",
+			"{selector: {}, template: {containers: [{name: a, pull: Often}]}, count: 1}",
 			"spec.template.containers[0].pull: should be one of Always, Never",
 		},
-		{"accepts an empty text for an enumeration", "{selector: {}, template: {containers: [{name: a, pull: ''}]}, count: 1}", ""},
+		{
+			"accepts an empty text for an enumeration",
+			"{selector: {}, template: {containers: [{name: a, pull: ''}]}, count: 1}", "",
+		},
 		{"accepts null for an enumeration", "{selector: {}, template: {containers: [{name: a, pull: null}]}, count: 1}", ""},
 		{
 			"accepts a field that the API server does not need",

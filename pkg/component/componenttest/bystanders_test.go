@@ -28,7 +28,10 @@ func TestCredentialsOfTheComponentMayBeHeld(t *testing.T) {
 		change        func(*unstructured.Unstructured)
 		touched, held bool
 	}{
-		"nothing":                    {"Secret", func(o *unstructured.Unstructured) { o.SetResourceVersion("1") }, false, false},
+		"nothing": {
+			"Secret", func(o *unstructured.Unstructured) { o.SetResourceVersion("1") },
+			false, false,
+		},
 		"a Secret is held":           {"Secret", hold, false, true},
 		"a Secret was held":          {"Secret", func(*unstructured.Unstructured) {}, false, false},
 		"a ConfigMap is held":        {"ConfigMap", hold, true, true},
@@ -36,7 +39,10 @@ func TestCredentialsOfTheComponentMayBeHeld(t *testing.T) {
 		"a Secret is another one":    {"Secret", func(o *unstructured.Unstructured) { o.SetUID("u2") }, true, false},
 		"a Secret has another label": {"Secret", func(o *unstructured.Unstructured) { o.SetLabels(nil) }, true, false},
 		"a Secret lost a finalizer":  {"Secret", func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }, true, false},
-		"a Secret has other data":    {"Secret", func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "YQ=="} }, true, false},
+		"a Secret has other data": {
+			"Secret",
+			func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"a": "YQ=="} }, true, false,
+		},
 		"a Secret has the finalizer of another component": {"Secret", func(o *unstructured.Unstructured) {
 			o.SetFinalizers(append(o.GetFinalizers(), reconciler+"/another"))
 		}, true, false},

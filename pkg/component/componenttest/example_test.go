@@ -30,7 +30,8 @@ func ExampleRun() {
 					return err
 				}
 				options := component.Options{SkipNameValidation: true} // Several run in this process, one after the other.
-				if err := component.NewReconciler[*gadget.Gadget]("gadgets.example.com", gen, options).SetupWithManager(mgr); err != nil {
+				if err := component.NewReconciler[*gadget.Gadget]("gadgets.example.com", gen, options).
+					SetupWithManager(mgr); err != nil {
 					return err
 				}
 				return mgr.Start(ctx)
@@ -38,7 +39,8 @@ func ExampleRun() {
 			Component: func(namespace string) *gadget.Gadget {
 				return &gadget.Gadget{
 					ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "radio"},
-					Spec:       gadget.GadgetSpec{Manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {band: FM}}"},
+					Spec: gadget.GadgetSpec{Manifests: "{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, " +
+						"data: {band: FM}}"},
 				}
 			},
 			Steps: []componenttest.Step[*gadget.Gadget]{

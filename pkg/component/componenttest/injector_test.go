@@ -29,7 +29,8 @@ func newServer(t *testing.T) *server {
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusCreated)
 		}
-		_, _ = fmt.Fprintf(w, `{"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"%d","labels":{"op.example.com/owner-id":"1"}}}`, n)
+		_, _ = fmt.Fprintf(w,
+			`{"kind":"ConfigMap","metadata":{"name":"a","namespace":"shop","uid":"u1","resourceVersion":"%d","labels":{"op.example.com/owner-id":"1"}}}`, n)
 		if isWatch(r) {
 			_ = http.NewResponseController(w).Flush() // The reader of the test would wait.
 			<-r.Context().Done()
@@ -102,7 +103,8 @@ func TestAStaleReadIsOfTheSameObject(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, body, err := send(t, transport, s, http.MethodGet, object); err != nil || s.reached.Load() != 3 || !strings.Contains(body, `"uid":"u1"`) {
+	if _, body, err := send(t, transport, s, http.MethodGet, object); err != nil || s.reached.Load() != 3 ||
+		!strings.Contains(body, `"uid":"u1"`) {
 		t.Errorf("want an earlier state without a request, got %q, error %v, %d requests", body, err, s.reached.Load())
 	}
 	if _, _, err := send(t, transport, s, http.MethodGet, collection+"/b"); err != nil || s.reached.Load() != 4 {
@@ -181,7 +183,8 @@ func TestNothingGetsThroughAfterACrash(t *testing.T) {
 		t.Errorf("want the crash, got %v", err)
 	}
 	reached := s.reached.Load()
-	if _, _, err := send(t, transport, s, http.MethodPut, object); !errors.Is(err, errStopped) || s.reached.Load() != reached {
+	if _, _, err := send(t, transport, s, http.MethodPut, object); !errors.Is(err, errStopped) ||
+		s.reached.Load() != reached {
 		t.Errorf("want a refusal, got %v", err)
 	}
 	if _, err := io.ReadAll(stream); err == nil {
@@ -195,7 +198,8 @@ func TestNothingGetsThroughAfterACrash(t *testing.T) {
 
 func watch(t *testing.T, transport http.RoundTripper, s *server) io.ReadCloser {
 	t.Helper()
-	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, s.url+collection+"?watch=true", http.NoBody)
+	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet,
+		s.url+collection+"?watch=true", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,14 +239,23 @@ func TestCreationsAreCounted(t *testing.T) {
 
 func TestResourceOf(t *testing.T) {
 	for path, want := range map[string]target{
-		"/api/v1/namespaces/shop/configmaps/a":              {version: "v1", namespace: "shop", resource: "configmaps", name: "a"},
-		"/api/v1/namespaces/shop":                           {version: "v1", resource: "namespaces", name: "shop"},
-		"/api/v1/namespaces/shop/finalize":                  {version: "v1", resource: "namespaces", name: "shop", subresource: "finalize"},
-		"/apis/apps/v1/deployments":                         {group: "apps", version: "v1", resource: "deployments"},
-		"/apis/apps/v1/namespaces/shop/deployments/a/scale": {group: "apps", version: "v1", namespace: "shop", resource: "deployments", name: "a", subresource: "scale"},
-		"/apis/apps/v1":                                     {},
-		"/api":                                              {},
-		"/version":                                          {},
+		"/api/v1/namespaces/shop/configmaps/a": {
+			version: "v1", namespace: "shop", resource: "configmaps",
+			name: "a",
+		},
+		"/api/v1/namespaces/shop": {version: "v1", resource: "namespaces", name: "shop"},
+		"/api/v1/namespaces/shop/finalize": {
+			version: "v1", resource: "namespaces", name: "shop",
+			subresource: "finalize",
+		},
+		"/apis/apps/v1/deployments": {group: "apps", version: "v1", resource: "deployments"},
+		"/apis/apps/v1/namespaces/shop/deployments/a/scale": {
+			group: "apps", version: "v1", namespace: "shop",
+			resource: "deployments", name: "a", subresource: "scale",
+		},
+		"/apis/apps/v1": {},
+		"/api":          {},
+		"/version":      {},
 	} {
 		if got := resourceOf(path); got != want {
 			t.Errorf("%s: want %+v, got %+v", path, want, got)

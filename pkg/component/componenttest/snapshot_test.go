@@ -59,12 +59,18 @@ spec: {clusterIP: 10.0.0.2, ports: [{port: 80, nodePort: 30001}], selector: {uid
 
 func TestDifferencesNameWhatDiffers(t *testing.T) {
 	want := snapshot{
-		"created":    map[string]any{"jobs.batch NAMESPACE/migrate": 1.0},
-		"dependents": map[string]any{"ConfigMap a": map[string]any{"data": map[string]any{"value": "one"}}, "ConfigMap b": "there"},
+		"created": map[string]any{"jobs.batch NAMESPACE/migrate": 1.0},
+		"dependents": map[string]any{
+			"ConfigMap a": map[string]any{"data": map[string]any{"value": "one"}},
+			"ConfigMap b": "there",
+		},
 	}
 	got := snapshot{
-		"created":    map[string]any{"jobs.batch NAMESPACE/migrate": 2.0},
-		"dependents": map[string]any{"ConfigMap a": map[string]any{"data": map[string]any{"value": "two"}}, "ConfigMap c": "there"},
+		"created": map[string]any{"jobs.batch NAMESPACE/migrate": 2.0},
+		"dependents": map[string]any{
+			"ConfigMap a": map[string]any{"data": map[string]any{"value": "two"}},
+			"ConfigMap c": "there",
+		},
 	}
 	found := got.differences(want)
 	if expected := []string{

@@ -17,7 +17,8 @@ import (
 // whenever the engine calls Wake.
 func ExampleNew() {
 	apply := func(ctx context.Context, config *rest.Config, owner manifests.Owner, desired []manifests.Object,
-		load func() []metav1alpha1.InventoryEntry, save func(context.Context, []metav1alpha1.InventoryEntry) error, wake func(),
+		load func() []metav1alpha1.InventoryEntry, save func(context.Context,
+			[]metav1alpha1.InventoryEntry) error, wake func(),
 	) error {
 		applier, err := engine.New(ctx, owner.Reconciler, config, engine.Options{
 			Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},

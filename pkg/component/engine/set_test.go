@@ -76,14 +76,29 @@ func TestASetMayNotContainWhatItsDeletionNeeds(t *testing.T) {
 		remote bool
 		want   string
 	}{
-		"any object":                           {owner: shop, key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}},
-		"the owner":                            {owner: shop, key: shop.Component(), want: "dependent of itself"},
-		"the owner in another cluster":         {owner: shop, key: shop.Component(), remote: true},
-		"a record":                             {owner: shop, key: manifests.Key{Kind: "Secret", Namespace: "shop", Name: record}, want: "reserved"},
-		"an object of a deletion phase":        {owner: shop, key: manifests.Key{Kind: "ConfigMap", Name: "a"}, phase: manifests.PhasePreDelete, want: "Pass.PreDelete"},
-		"the namespace of the records":         {owner: global, key: manifests.Key{Kind: "Namespace", Name: "records"}, want: "StandaloneOptions.Namespace"},
-		"another namespace":                    {owner: global, key: manifests.Key{Kind: "Namespace", Name: "other"}},
-		"that namespace in another cluster":    {owner: global, key: manifests.Key{Kind: "Namespace", Name: "records"}, remote: true},
+		"any object": {owner: shop, key: manifests.Key{
+			Kind: "ConfigMap", Namespace: "shop",
+			Name: "a",
+		}},
+		"the owner":                    {owner: shop, key: shop.Component(), want: "dependent of itself"},
+		"the owner in another cluster": {owner: shop, key: shop.Component(), remote: true},
+		"a record": {owner: shop, key: manifests.Key{
+			Kind: "Secret", Namespace: "shop",
+			Name: record,
+		}, want: "reserved"},
+		"an object of a deletion phase": {
+			owner: shop, key: manifests.Key{Kind: "ConfigMap", Name: "a"},
+			phase: manifests.PhasePreDelete, want: "Pass.PreDelete",
+		},
+		"the namespace of the records": {
+			owner: global, key: manifests.Key{Kind: "Namespace", Name: "records"},
+			want: "StandaloneOptions.Namespace",
+		},
+		"another namespace": {owner: global, key: manifests.Key{Kind: "Namespace", Name: "other"}},
+		"that namespace in another cluster": {
+			owner: global, key: manifests.Key{Kind: "Namespace", Name: "records"},
+			remote: true,
+		},
 		"that namespace, not of these records": {owner: shop, key: manifests.Key{Kind: "Namespace", Name: "records"}},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -204,12 +219,17 @@ func TestAnEngineTellsTheScopeAndTheCluster(t *testing.T) {
 
 func TestTheErrorOfARecoverySaysWhatIsMissing(t *testing.T) {
 	g := NewWithT(t)
-	e := RecoveredError{Secret: types.NamespacedName{Namespace: "shop", Name: "inventory"}, Cause: "it did not exist", Dependents: 2}
-	g.Expect(e.Error()).To(Equal("the inventory in Secret shop/inventory was lost (it did not exist), and was rebuilt from the " +
-		"owner labels (dependents: 2); no dependent was changed, and the next pass continues with the rebuilt inventory"))
+	e := RecoveredError{
+		Secret: types.NamespacedName{Namespace: "shop", Name: "inventory"}, Cause: "it did not exist",
+		Dependents: 2,
+	}
+	g.Expect(e.Error()).
+		To(Equal("the inventory in Secret shop/inventory was lost (it did not exist), and was rebuilt from the " +
+			"owner labels (dependents: 2); no dependent was changed, and the next pass continues with the rebuilt inventory"))
 	e.Copies, e.Unsearched, e.Label = "ConfigMap shop/copy", "not listed, because that is forbidden: nodes", "x/owner-id=1"
-	g.Expect(e.Error()).To(ContainSubstring("; not counted, because other clients wrote them with the owner label: ConfigMap shop/copy; " +
-		"not listed, because that is forbidden: nodes; find missing dependents by the label x/owner-id=1; "))
+	g.Expect(e.Error()).
+		To(ContainSubstring("; not counted, because other clients wrote them with the owner label: ConfigMap shop/copy; " +
+			"not listed, because that is forbidden: nodes; find missing dependents by the label x/owner-id=1; "))
 	g.Expect(errors.As(error(&e), new(*RecoveredError))).To(BeTrue())
 }
 
@@ -217,5 +237,6 @@ func TestTheNextPassIsDue(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(ResultOf(result.Outcome{})).To(Equal(reconcile.Result{}))
 	g.Expect(ResultOf(result.Outcome{NextDue: time.Now().Add(-time.Hour)}).RequeueAfter).To(Equal(time.Millisecond))
-	g.Expect(ResultOf(result.Outcome{NextDue: time.Now().Add(time.Hour)}).RequeueAfter).To(BeNumerically("~", time.Hour, time.Minute))
+	g.Expect(ResultOf(result.Outcome{NextDue: time.Now().Add(time.Hour)}).RequeueAfter).
+		To(BeNumerically("~", time.Hour, time.Minute))
 }

@@ -45,11 +45,15 @@ func TestTheExampleAppliesWaitsUpdatesAndDeletes(t *testing.T) {
 	g.Expect(k8s.Create(ctx, page)).To(Succeed())
 	web, service := &appsv1.Deployment{}, &corev1.Service{}
 	g.Eventually(func() error { return k8s.Get(ctx, key, service) }).Should(Succeed())
-	g.Eventually(func() (int32, error) { return web.Status.ReadyReplicas, k8s.Get(ctx, key, web) }).Should(BeEquivalentTo(1))
+	g.Eventually(func() (int32, error) {
+		return web.Status.ReadyReplicas, k8s.Get(ctx, key,
+			web)
+	}).Should(BeEquivalentTo(1))
 	g.Expect(k8s.Get(ctx, key, page)).To(Succeed())
 	g.Expect(page.Finalizers).To(ConsistOf("pages.example.com/finalizer"))
 
-	g.Expect(k8s.Patch(ctx, page, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"page":"bye"}}`)))).To(Succeed())
+	g.Expect(k8s.Patch(ctx, page, client.RawPatch("application/merge-patch+json", []byte(`{"data":{"page":"bye"}}`)))).
+		To(Succeed())
 	g.Eventually(func() (string, error) {
 		err := k8s.Get(ctx, key, web)
 		return web.Spec.Template.Spec.Containers[0].Env[0].Value, err

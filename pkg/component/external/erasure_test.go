@@ -69,7 +69,8 @@ func TestMistakesInRegistrations(t *testing.T) {
 		{[]external.Driver{of("A"+strings.Repeat("a", 63), external.Options[recordSpec]{})}, []string{"at most 63"}},
 		{
 			[]external.Driver{of("A", external.Options[recordSpec]{
-				Timeout: 30, Poll: -time.Second, Settle: 2 * time.Hour, IdempotentFor: -1, Concurrency: -1, Rate: math.NaN(), Burst: -2,
+				Timeout: 30, Poll: -time.Second, Settle: 2 * time.Hour, IdempotentFor: -1, Concurrency: -1,
+				Rate: math.NaN(), Burst: -2,
 			})},
 			[]string{
 				"external kind A: Timeout is 30ns; set a time from 1ms to 1h0m0s", "Poll is -1s", "Settle is 2h0m0s",
@@ -84,7 +85,8 @@ func TestMistakesInRegistrations(t *testing.T) {
 		}},
 		{[]external.Driver{external.Of[recordSpec, *record]("A", mistaken{}, external.Options[recordSpec]{})}, []string{
 			"method Create of external_test.mistaken does not implement external.Creator[S, O]",
-			"method Delete of external_test.mistaken does not implement external.Deleter[S]; correct its signature or its receiver",
+			"method Delete of external_test.mistaken does not implement external.Deleter[S]; correct its signature " +
+				"or its receiver",
 		}},
 	} {
 		err := external.Validate(c.drivers...)
@@ -142,9 +144,13 @@ func TestCheck(t *testing.T) {
 			driver: "observer", spec: `{"inner":[{"host":"a","tll":5}],"Host":"b"}`,
 			invalid: []string{`unknown field "spec.inner[0].tll"`, `unknown field "spec.Host"`},
 		},
-		"a duplicate field": {driver: "observer", spec: `{"host":"a","host":"b"}`, invalid: []string{`duplicate field "spec.host"`}},
+		"a duplicate field": {
+			driver: "observer", spec: `{"host":"a","host":"b"}`,
+			invalid: []string{`duplicate field "spec.host"`},
+		},
 		"a value of another type": {
-			driver: "observer", spec: `{"inner":[{"ttl":"5m"}]}`, invalid: []string{"spec.inner.ttl: it is of type string; want int"},
+			driver: "observer", spec: `{"inner":[{"ttl":"5m"}]}`,
+			invalid: []string{"spec.inner.ttl: it is of type string; want int"},
 		},
 		"a spec that is no map": {driver: "observer", spec: `["a"]`, invalid: []string{"spec: it is of type array; want"}},
 		"no spec":               {driver: "full", spec: ``, want: external.Findings{Account: "account of "}},
@@ -152,11 +158,17 @@ func TestCheck(t *testing.T) {
 			driver: "full", spec: `{"host":"*.hunter2","tll":5}`, want: external.Findings{Account: "account of *.hunter2"},
 			invalid: []string{"spec.host: wildcards are not supported", `unknown field "spec.tll"`},
 		},
-		"an empty identity": {driver: "named", spec: `{}`, invalid: []string{"the result of Identify: the id of the external is empty"}},
+		"an empty identity": {
+			driver: "named", spec: `{}`,
+			invalid: []string{"the result of Identify: the id of the external is empty"},
+		},
 		"an identity that cannot be printed": {
 			driver: "named", spec: `{"host":"a\u0007"}`, invalid: []string{"has characters that cannot be printed"},
 		},
-		"a panic":                      {driver: "panics", spec: `{}`, invalid: []string{"panicked: runtime error: index out of range [3]", "(erasure_test.go:"}},
+		"a panic": {
+			driver: "panics", spec: `{}`,
+			invalid: []string{"panicked: runtime error: index out of range [3]", "(erasure_test.go:"},
+		},
 		"an account with a line break": {driver: "nonsense", spec: `{}`, invalid: []string{"Options.Account returned"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -200,11 +212,17 @@ func TestCheckOfASpecWithUnknownValues(t *testing.T) {
 		driver     external.Driver
 		spec, want string
 	}{
-		"a value of any type":                          {driver, `{"host":null,"ttl":null,"inner":[null,{"values":[null]}]}`, ""},
-		"a spec":                                       {driver, `null`, ""},
-		"a value that a rule would need":               {named, `{"host":null}`, ""},
-		"an unknown field":                             {driver, `{"hots":null}`, `unknown field "spec.hots"`},
-		"an unknown field in a list":                   {driver, `{"inner":[{"host":null,"tll":5}]}`, `unknown field "spec.inner[0].tll"`},
+		"a value of any type": {
+			driver, `{"host":null,"ttl":null,"inner":[null,{"values":[null]}]}`,
+			"",
+		},
+		"a spec":                         {driver, `null`, ""},
+		"a value that a rule would need": {named, `{"host":null}`, ""},
+		"an unknown field":               {driver, `{"hots":null}`, `unknown field "spec.hots"`},
+		"an unknown field in a list": {
+			driver, `{"inner":[{"host":null,"tll":5}]}`,
+			`unknown field "spec.inner[0].tll"`,
+		},
 		"a value of a type that cannot be null":        {driver, `{"picky":{"a":null}}`, ""},
 		"an unknown field beside such a value":         {driver, `{"picky":{"a":null},"tll":5}`, `unknown field "spec.tll"`},
 		"a known value of another type, checked later": {driver, `{"host":null,"ttl":"5m"}`, ""},
@@ -213,7 +231,8 @@ func TestCheckOfASpecWithUnknownValues(t *testing.T) {
 			r := requestFor("", c.spec, "")
 			r.Partial = true
 			got := c.driver.Check(r)
-			if c.want == "" && got.Invalid != nil || c.want != "" && (got.Invalid == nil || !strings.Contains(got.Invalid.Error(), c.want)) {
+			if c.want == "" && got.Invalid != nil || c.want != "" && (got.Invalid == nil ||
+				!strings.Contains(got.Invalid.Error(), c.want)) {
 				t.Errorf("got %v, want %q", got.Invalid, c.want)
 			}
 		})
@@ -250,19 +269,47 @@ func TestNonsenseOfAKindIsAnError(t *testing.T) {
 		want    string
 		is      error
 	}{
-		"a panic":                    {func() (any, error) { panic("hunter2 " + long) }, "Observe panicked: (redacted) éé", nil},
+		"a panic": {
+			func() (any, error) { panic("hunter2 " + long) },
+			"Observe panicked: (redacted) éé", nil,
+		},
 		"a nil pointer that is used": {func() (any, error) { return hostOf(nil), nil }, "(erasure_test.go:", nil},
-		"no state":                   {func() (any, error) { return nil, nil }, "there is neither an observed state nor an error", nil},
-		"a nil pointer":              {func() (any, error) { return (*record)(nil), nil }, "there is neither an observed state nor an error", nil},
-		"no JSON":                    {func() (any, error) { return math.Inf(1), nil }, "the observed state cannot be converted to JSON", nil},
-		"too much":                   {func() (any, error) { return strings.Repeat("a", 256<<10), nil }, "the observed state has 262146 bytes; the limit is 262144", nil},
-		"a broken error":             {func() (any, error) { return nil, broken{} }, "Observe panicked: runtime error: invalid memory address", nil},
-		"a broken refusal":           {func() (any, error) { return nil, &external.RefusedError{} }, "Observe panicked", nil},
-		"a long error":               {func() (any, error) { return nil, errors.New(long) }, "éé…", nil},
-		"an error with a code":       {func() (any, error) { return nil, errors.New("password hunter2\xff") }, "password (redacted)\uFFFD", nil},
-		"not found":                  {func() (any, error) { return nil, fmt.Errorf("a: %w", external.ErrNotFound) }, "a: the external does not exist", external.ErrNotFound},
-		"exists":                     {func() (any, error) { return nil, external.ErrExists }, "exists already", nil},
-		"the end of the goroutine":   {func() (any, error) { runtime.Goexit(); return nil, nil }, "Observe ended its goroutine", nil},
+		"no state": {func() (any, error) {
+			return nil,
+				nil
+		}, "there is neither an observed state nor an error", nil},
+		"a nil pointer": {func() (any, error) {
+			return (*record)(nil),
+				nil
+		}, "there is neither an observed state nor an error", nil},
+		"no JSON": {func() (any, error) {
+			return math.Inf(1),
+				nil
+		}, "the observed state cannot be converted to JSON", nil},
+		"too much": {func() (any, error) {
+			return strings.Repeat("a", 256<<10),
+				nil
+		}, "the observed state has 262146 bytes; the limit is 262144", nil},
+		"a broken error": {func() (any, error) {
+			return nil,
+				broken{}
+		}, "Observe panicked: runtime error: invalid memory address", nil},
+		"a broken refusal": {func() (any, error) { return nil, &external.RefusedError{} }, "Observe panicked", nil},
+		"a long error":     {func() (any, error) { return nil, errors.New(long) }, "éé…", nil},
+		"an error with a code": {func() (any, error) {
+			return nil,
+				errors.New("password hunter2\xff")
+		}, "password (redacted)\uFFFD", nil},
+		"not found": {func() (any, error) {
+			return nil, fmt.Errorf("a: %w",
+				external.ErrNotFound)
+		}, "a: the external does not exist", external.ErrNotFound},
+		"exists": {func() (any, error) { return nil, external.ErrExists }, "exists already", nil},
+		"the end of the goroutine": {func() (any, error) {
+			runtime.Goexit()
+			return nil,
+				nil
+		}, "Observe ended its goroutine", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := external.Of("Any", kindFunc[any, any](func(context.Context, external.Ref[any]) (any, error) {
@@ -290,12 +337,18 @@ func TestErrorsKeepTheirMeaning(t *testing.T) {
 		after     time.Duration
 		exists    bool
 	}{
-		"an unknown result":        {err: errors.New("a")},
-		"refused":                  {err: fmt.Errorf("b: %w", external.Refused(errors.New("hunter2"))), refused: true},
-		"refused for a while":      {err: external.RefusedFor(errors.New("a"), time.Second), refused: true, temporary: true, after: time.Second},
-		"refused, with a negative": {err: &external.RefusedError{Cause: errors.New("a"), Temporary: true, After: -1}, refused: true, temporary: true},
-		"exists":                   {err: external.ErrExists, exists: true},
-		"not found":                {err: external.ErrNotFound},
+		"an unknown result": {err: errors.New("a")},
+		"refused":           {err: fmt.Errorf("b: %w", external.Refused(errors.New("hunter2"))), refused: true},
+		"refused for a while": {
+			err: external.RefusedFor(errors.New("a"), time.Second), refused: true, temporary: true,
+			after: time.Second,
+		},
+		"refused, with a negative": {
+			err:     &external.RefusedError{Cause: errors.New("a"), Temporary: true, After: -1},
+			refused: true, temporary: true,
+		},
+		"exists":    {err: external.ErrExists, exists: true},
+		"not found": {err: external.ErrNotFound},
 	} {
 		d := external.Of("Any", creatorFunc[any, any]{create: func(
 			context.Context, external.Ref[any],
@@ -337,10 +390,14 @@ func TestACreatedExternalIsNotLost(t *testing.T) {
 				Message: "the state that Create observed cannot be used: the observed state has 262146 bytes; the limit is 262144",
 			},
 		},
-		"without an id":  {created: external.Created[any]{Observed: 1}, err: "the id of the external is empty"},
-		"with a long id": {created: external.Created[any]{ID: huge, Observed: 1}, err: "the id of the external has 262144 bytes; the limit is 1024"},
+		"without an id": {created: external.Created[any]{Observed: 1}, err: "the id of the external is empty"},
+		"with a long id": {
+			created: external.Created[any]{ID: huge, Observed: 1},
+			err:     "the id of the external has 262144 bytes; the limit is 1024",
+		},
 		"with a state that is too large": {
-			created: external.Created[any]{ID: "1", State: []byte(huge)}, err: "the state of the external has 262144 bytes; the limit is 65536",
+			created: external.Created[any]{ID: "1", State: []byte(huge)},
+			err:     "the state of the external has 262144 bytes; the limit is 65536",
 		},
 	} {
 		d := external.Of("Any", creatorFunc[any, any]{create: func(
@@ -349,7 +406,8 @@ func TestACreatedExternalIsNotLost(t *testing.T) {
 			return c.created, nil
 		}}, external.Options[any]{})
 		got, err := d.Create(t.Context(), requestFor("", "", ""))
-		if !reflect.DeepEqual(got, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		if !reflect.DeepEqual(got, c.want) || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(),
+			c.err) {
 			t.Errorf("%s: got %+v, %v", name, got, err)
 		}
 		if _, refused := errors.AsType[*external.RefusedError](err); refused {

@@ -91,8 +91,9 @@ func TestStatusOfAnAnswerHasAMeaning(t *testing.T) {
 
 func TestErrorOfAnAnswerDescribesIt(t *testing.T) {
 	for want, response := range map[string]*http.Response{
-		"POST /records: 400 Bad Request":                                  answerWith(400, "", "", ""),
-		`POST /records: 400 Bad Request: {"error":  "no zone"}`:           answerWith(400, "", "", "{\"error\":  \"no zone\"}\n"),
+		"POST /records: 400 Bad Request": answerWith(400, "", "", ""),
+		`POST /records: 400 Bad Request: {"error":  "no zone"}`: answerWith(400, "", "",
+			"{\"error\":  \"no zone\"}\n"),
 		"POST /records: 500 Internal Server Error: a b":                   answerWith(500, "", "", "\na\r\nb\n"),
 		"the external does not exist: POST /records: 404 Not Found: gone": answerWith(404, "", "", "gone"),
 		"400 Bad Request": {StatusCode: 400},

@@ -46,7 +46,8 @@ func TestHTTPCallSendsJSONWithItsHeaders(t *testing.T) {
 	}
 
 	patch := HTTPCall{
-		Method: http.MethodPatch, URL: address, Body: 1, Header: http.Header{"Content-Type": {"application/merge-patch+json"}},
+		Method: http.MethodPatch, URL: address, Body: 1,
+		Header: http.Header{"Content-Type": {"application/merge-patch+json"}},
 	}
 	if err := patch.Do(t.Context(), nil); err != nil || !strings.Contains(got, "application/merge-patch+json") {
 		t.Errorf("with another type of the body: %q, error %v", got, err)

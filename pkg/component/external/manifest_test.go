@@ -23,7 +23,8 @@ func TestManifestOfAnExternal(t *testing.T) {
 	if obj, err = external.Manifest("Alias", "www", nil); err != nil || obj.Object["spec"] != nil {
 		t.Errorf("without a spec: %v, %v", obj, err)
 	}
-	if _, err = external.Manifest("Alias", "www", func() {}); err == nil || !strings.Contains(err.Error(), "spec of Alias www") {
+	if _, err = external.Manifest("Alias", "www", func() {}); err == nil || !strings.Contains(err.Error(),
+		"spec of Alias www") {
 		t.Errorf("a spec that is no JSON: %v", err)
 	}
 }

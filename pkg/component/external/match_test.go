@@ -72,7 +72,10 @@ func TestTheDefaultMatcher(t *testing.T) {
 
 		{`{"password":"abc"}`, `{"password":"abd"}`, "spec.password: the values differ; they are not shown"},
 		{`{"apiToken":"abc"}`, `{}`, "spec.apiToken: the values differ; they are not shown"},
-		{`{"secretRef":{"value":"abc"}}`, `{"secretRef":{"value":1}}`, "spec.secretRef.value: the values differ; they are not shown"},
+		{
+			`{"secretRef":{"value":"abc"}}`, `{"secretRef":{"value":1}}`,
+			"spec.secretRef.value: the values differ; they are not shown",
+		},
 		{`{"keys":["abc"]}`, `{"keys":["abd"]}`, "spec.keys[0]: the values differ; they are not shown"},
 		{`{"keys":["abc"]}`, `{"keys":[]}`, "spec.keys: want 1 element, found 0"},
 
@@ -162,12 +165,20 @@ func TestChangedNamesTheFieldsThatDiffer(t *testing.T) {
 		"a field that may change":  {func(s *spec) { s.TTL = 3 }, []string{"zone"}, ""},
 		"in the order of the call": {func(s *spec) { s.Zone, s.TTL = "b", 3 }, []string{"ttl", "zone"}, "spec.ttl spec.zone"},
 		"an embedded field":        {func(s *spec) { s.Type = "hdd" }, []string{"size", "type"}, "spec.type"},
-		"a field of a field":       {func(s *spec) { s.Disk = &disk{Size: 1} }, []string{"disk.size", "disk.type"}, "spec.disk.size"},
-		"a field that is set":      {func(s *spec) { s.Disk = &disk{Size: 1} }, []string{"disk"}, "spec.disk"},
-		"an empty value":           {func(s *spec) { s.Disk, s.Lists = &disk{}, []int{} }, []string{"disk", "lists"}, ""},
-		"a key of a map":           {func(s *spec) { s.Labels = nil }, []string{"labels.x", "labels.y"}, "spec.labels.x"},
-		"a list":                   {func(s *spec) { s.Lists = []int{1} }, []string{"lists"}, "spec.lists"},
-		"a wrong name":             {func(*spec) {}, []string{"zoen", "zone", "disk.sise", ""}, "spec.zoen spec.disk.sise spec."},
+		"a field of a field": {
+			func(s *spec) { s.Disk = &disk{Size: 1} },
+			[]string{"disk.size", "disk.type"},
+			"spec.disk.size",
+		},
+		"a field that is set": {func(s *spec) { s.Disk = &disk{Size: 1} }, []string{"disk"}, "spec.disk"},
+		"an empty value":      {func(s *spec) { s.Disk, s.Lists = &disk{}, []int{} }, []string{"disk", "lists"}, ""},
+		"a key of a map":      {func(s *spec) { s.Labels = nil }, []string{"labels.x", "labels.y"}, "spec.labels.x"},
+		"a list":              {func(s *spec) { s.Lists = []int{1} }, []string{"lists"}, "spec.lists"},
+		"a wrong name": {
+			func(*spec) {},
+			[]string{"zoen", "zone", "disk.sise", ""},
+			"spec.zoen spec.disk.sise spec.",
+		},
 	} {
 		after := before
 		c.change(&after)

@@ -93,29 +93,53 @@ func TestAKindServesBothWays(t *testing.T) {
 		call       func(external.Driver) string
 		want       string
 	}{
-		{name: "observe", exists: true, call: call("observe", "rec-1", changed, spec), want: `"differs":"spec.ttl: want 61, found 60","message":"serial 1 is not published","pollAfter":60000000000}`},
+		{
+			name: "observe", exists: true, call: call("observe", "rec-1", changed, spec),
+			want: `"differs":"spec.ttl: want 61, found 60","message":"serial 1 is not published","pollAfter":60000000000}`,
+		},
 		{name: "observe nothing", call: call("observe", "rec-1", spec, ""), want: "not found"},
 		{name: "observe a failure", fail: errors.New("no"), call: call("observe", "rec-1", spec, ""), want: "unknown"},
-		{name: "observe a refusal", fail: external.Refused(errors.New("no")), call: call("observe", "rec-1", spec, ""), want: "refused false 0s"},
-		{name: "observe a busy system", fail: external.RefusedFor(errors.New("no"), 90*time.Second), call: call("observe", "rec-1", spec, ""), want: "refused true 1m30s"},
-		{name: "create", call: call("create", "", spec, ""), want: `{"id":"rec-1","state":"ZXRhZy0x","observed":{"host":"a","serial":1,"token":"`},
+		{
+			name: "observe a refusal", fail: external.Refused(errors.New("no")), call: call("observe", "rec-1", spec, ""),
+			want: "refused false 0s",
+		},
+		{
+			name: "observe a busy system", fail: external.RefusedFor(errors.New("no"), 90*time.Second),
+			call: call("observe", "rec-1", spec, ""), want: "refused true 1m30s",
+		},
+		{
+			name: "create", call: call("create", "", spec, ""),
+			want: `{"id":"rec-1","state":"ZXRhZy0x","observed":{"host":"a","serial":1,"token":"`,
+		},
 		{name: "create again", exists: true, call: call("create", "", spec, ""), want: "exists"},
 		{name: "create an invalid one", call: call("create", "", `{"host":"*"}`, ""), want: "refused false 0s"},
 		{name: "create with an unknown field", call: call("create", "", `{"hots":"a"}`, ""), want: "refused false 0s"},
 		{name: "lose an answer", lost: errors.New("lost"), call: call("create", "", spec, ""), want: "unknown"},
-		{name: "refuse a create", fail: external.RefusedFor(errors.New("no"), 0), call: call("create", "", spec, ""), want: "refused true 0s"},
+		{
+			name: "refuse a create", fail: external.RefusedFor(errors.New("no"), 0), call: call("create", "", spec, ""),
+			want: "refused true 0s",
+		},
 		{name: "update", exists: true, call: call("update", "rec-1", changed, spec), want: `"ready":true`},
 		{name: "update nothing", call: call("update", "rec-1", changed, spec), want: "not found"},
-		{name: "update to an invalid spec", exists: true, call: call("update", "rec-1", `{"ttl":"a"}`, spec), want: "refused false 0s"},
+		{
+			name: "update to an invalid spec", exists: true, call: call("update", "rec-1", `{"ttl":"a"}`, spec),
+			want: "refused false 0s",
+		},
 		{name: "delete", exists: true, call: call("delete", "rec-1", spec, spec), want: "<nil>"},
 		{name: "delete nothing", call: call("delete", "rec-1", spec, spec), want: "<nil>"},
-		{name: "fail to delete", exists: true, fail: errors.New("no"), call: call("delete", "rec-1", spec, spec), want: "<nil> unknown"},
+		{
+			name: "fail to delete", exists: true, fail: errors.New("no"), call: call("delete", "rec-1", spec, spec),
+			want: "<nil> unknown",
+		},
 		{name: "find", exists: true, call: call("find", "", spec, ""), want: "rec-1true"},
 		{name: "find nothing", call: call("find", "", spec, ""), want: "false"},
 		{name: "fail to find", fail: errors.New("no"), call: call("find", "", spec, ""), want: "unknown"},
 		{name: "list", exists: true, call: call("list", "rec-1", changed, ""), want: `1{"observed":`},
 		{name: "list nothing", call: call("list", "rec-1", changed, ""), want: `0{}`},
-		{name: "fail to list", fail: external.Refused(errors.New("no")), call: call("list", "rec-1", changed, ""), want: "refused"},
+		{
+			name: "fail to list", fail: external.Refused(errors.New("no")), call: call("list", "rec-1", changed, ""),
+			want: "refused",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var results []string
@@ -216,7 +240,8 @@ func TestCheckOfAServiceMakesNoCall(t *testing.T) {
 		t.Errorf("before a call: %+v", got)
 	}
 	_, err := d.Update(t.Context(), r)
-	if _, refused := errors.AsType[*external.RefusedError](err); !refused || !strings.Contains(err.Error(), "spec.host cannot be changed") {
+	if _, refused := errors.AsType[*external.RefusedError](err); !refused || !strings.Contains(err.Error(),
+		"spec.host cannot be changed") {
 		t.Errorf("got %v", err)
 	}
 	if got := d.Check(r); !reflect.DeepEqual(got.Immutable, []string{"spec.host"}) {
@@ -249,7 +274,8 @@ func TestAListIsSplitByAccountAndSize(t *testing.T) {
 	for i := range 30 {
 		id := fmt.Sprintf("rec-%d", i)
 		z.records[id] = record{recordSpec: recordSpec{Host: "a"}, Token: strings.Repeat("t", 100)}
-		externals = append(externals, requestFor(id, fmt.Sprintf(`{"host":"a","values":["%s"]}`, strings.Repeat("v", 60<<10)), ""))
+		externals = append(externals, requestFor(id, fmt.Sprintf(`{"host":"a","values":["%s"]}`, strings.Repeat("v", 60<<10)),
+			""))
 	}
 	d := served(t, external.Of("Record", counting{full{z}, &lists}, external.Options[recordSpec]{
 		Account: func(r external.Ref[recordSpec]) string { return fmt.Sprint(len(r.Component.GetName())) },
@@ -261,7 +287,8 @@ func TestAListIsSplitByAccountAndSize(t *testing.T) {
 	if z.account.Name != "4" || string(z.account.References[credentials]["password"]) != "hunter2" {
 		t.Errorf("got %+v", z.account)
 	}
-	if !strings.HasPrefix(answers[29].Differs, "spec.values: want 1 elements") && !strings.HasPrefix(answers[29].Differs, "spec.values: want a list") {
+	if !strings.HasPrefix(answers[29].Differs, "spec.values: want 1 elements") && !strings.HasPrefix(answers[29].Differs,
+		"spec.values: want a list") {
 		t.Errorf("got %+v", answers[29])
 	}
 }
@@ -286,39 +313,98 @@ func TestHostileServices(t *testing.T) {
 		want    string
 		refused string
 	}{
-		"a huge answer":               {text("{" + strings.Repeat(" ", 1<<20)), "the answer is larger than 1048576 bytes", ""},
-		"many nodes":                  {text("[" + strings.Repeat("1,", 300_000) + "1]"), "the answer: line 1: more than 200000", ""},
-		"deep nesting":                {text(strings.Repeat("[", 2000)), "the answer: line 1: ", ""},
-		"no JSON":                     {text("<html>"), "the answer: want a JSON document", ""},
-		"an empty answer":             {text(""), "the answer: want a JSON document", ""},
-		"another document":            {text(`{"apiVersion":"v1","kind":"Status"}`), `the answer: apiVersion and kind: want external.fairlead.io/v1 and Answer, got "v1" and "Status"`, ""},
-		"a list":                      {text(`[]`), "the answer: the document: it is of type array; want a map", ""},
-		"no external":                 {text("{" + head + "}"), "the answer: external: the field is missing", ""},
-		"an external of another type": {text("{" + head + `,"external":"hunter2"}`), "the answer: external: it is of type string; want a map", ""},
-		"no id":                       {text("{" + head + `,"external":{"observed":{}}}`), "the answer: external.id: the id of the external is empty", ""},
-		"an id of another type":       {text("{" + head + `,"external":{"id":7}}`), "the answer: external.id: it is of type number; want a string", ""},
-		"an id with a line break":     {text("{" + head + `,"external":{"id":"a\nb"}}`), "external.id: the id of the external has characters that cannot be printed", ""},
-		"a state that is no base64":   {text("{" + head + `,"external":{"id":"a","state":"?"}}`), "external.state: want base64", ""},
-		"a state that is too large":   {text("{" + head + `,"external":{"id":"a","state":"` + strings.Repeat("AAAA", 22<<10) + `"}}`), "external.state: the state of the external has 67584 bytes", ""},
-		"null as observed state":      {text("{" + head + `,"external":{"id":"a","observed":null}}`), "external.observed: there is neither", ""},
-		"a large observed state":      {text("{" + head + `,"external":{"id":"a","observed":"` + strings.Repeat("a", 256<<10) + `"}}`), "external.observed: the observed state has 262146 bytes", ""},
-		"a readiness of another type": {text("{" + head + `,"external":{"id":"a","ready":"yes"}}`), "external.ready: it is of type string; want a boolean", ""},
-		"a duration of another form":  {text("{" + head + `,"external":{"id":"a","pollAfter":"soon"}}`), "external.pollAfter: want a duration such as 1m30s", ""},
-		"findings of another type":    {text("{" + head + `,"external":{"id":"a"},"findings":{"immutable":"a"}}`), "findings.immutable: it is of type string; want a list", ""},
-		"an unknown error code":       {text("{" + head + `,"error":{"code":"Oops"}}`), `an error with the code "Oops" and without a message`, ""},
-		"not found":                   {text("{" + head + `,"error":{"code":"NotFound","message":"hunter2"}}`), ": (redacted)", ""},
-		"a secret in a message":       {text("{" + head + `,"error":{"code":"Failed","message":"the password is hunter2"}}`), ": the password is (redacted)", ""},
-		"a long delay":                {text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"9000h"}}`), ": a", "true 1h0m0s"},
-		"a negative delay":            {text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"-9h"}}`), ": a", "true 0s"},
-		"a delay of another form":     {text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"x"}}`), ": a", "true 0s"},
-		"a redirect":                  {status(307), "answers 307 Temporary Redirect: redirects are not followed", "false 0s"},
-		"401":                         {status(401), "401 Unauthorized: renew the token", "false 0s"},
-		"404":                         {status(404), "404 Not Found", "false 0s"},
-		"429":                         {status(429), "429 Too Many Requests", "true 7s"},
-		"500":                         {status(500), "500 Internal Server Error", ""},
-		"503":                         {status(503), "503 Service Unavailable", ""},
-		"204":                         {status(204), "204 No Content", ""},
-		"a lost answer":               {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", ""},
+		"a huge answer": {
+			text("{" + strings.Repeat(" ", 1<<20)),
+			"the answer is larger than 1048576 bytes", "",
+		},
+		"many nodes": {
+			text("[" + strings.Repeat("1,", 300_000) + "1]"),
+			"the answer: line 1: more than 200000", "",
+		},
+		"deep nesting":    {text(strings.Repeat("[", 2000)), "the answer: line 1: ", ""},
+		"no JSON":         {text("<html>"), "the answer: want a JSON document", ""},
+		"an empty answer": {text(""), "the answer: want a JSON document", ""},
+		"another document": {
+			text(`{"apiVersion":"v1","kind":"Status"}`),
+			`the answer: apiVersion and kind: want external.fairlead.io/v1 and Answer, got "v1" and "Status"`, "",
+		},
+		"a list":      {text(`[]`), "the answer: the document: it is of type array; want a map", ""},
+		"no external": {text("{" + head + "}"), "the answer: external: the field is missing", ""},
+		"an external of another type": {
+			text("{" + head + `,"external":"hunter2"}`),
+			"the answer: external: it is of type string; want a map", "",
+		},
+		"no id": {
+			text("{" + head + `,"external":{"observed":{}}}`),
+			"the answer: external.id: the id of the external is empty", "",
+		},
+		"an id of another type": {
+			text("{" + head + `,"external":{"id":7}}`),
+			"the answer: external.id: it is of type number; want a string", "",
+		},
+		"an id with a line break": {
+			text("{" + head + `,"external":{"id":"a\nb"}}`),
+			"external.id: the id of the external has characters that cannot be printed", "",
+		},
+		"a state that is no base64": {
+			text("{" + head + `,"external":{"id":"a","state":"?"}}`),
+			"external.state: want base64", "",
+		},
+		"a state that is too large": {text("{" + head + `,"external":{"id":"a","state":"` + strings.Repeat("AAAA", 22<<10) +
+			`"}}`), "external.state: the state of the external has 67584 bytes", ""},
+		"null as observed state": {
+			text("{" + head + `,"external":{"id":"a","observed":null}}`),
+			"external.observed: there is neither", "",
+		},
+		"a large observed state": {text("{" + head + `,"external":{"id":"a","observed":"` + strings.Repeat("a",
+			256<<10) + `"}}`), "external.observed: the observed state has 262146 bytes", ""},
+		"a readiness of another type": {
+			text("{" + head + `,"external":{"id":"a","ready":"yes"}}`),
+			"external.ready: it is of type string; want a boolean", "",
+		},
+		"a duration of another form": {
+			text("{" + head + `,"external":{"id":"a","pollAfter":"soon"}}`),
+			"external.pollAfter: want a duration such as 1m30s", "",
+		},
+		"findings of another type": {
+			text("{" + head + `,"external":{"id":"a"},"findings":{"immutable":"a"}}`),
+			"findings.immutable: it is of type string; want a list", "",
+		},
+		"an unknown error code": {
+			text("{" + head + `,"error":{"code":"Oops"}}`),
+			`an error with the code "Oops" and without a message`, "",
+		},
+		"not found": {
+			text("{" + head + `,"error":{"code":"NotFound","message":"hunter2"}}`),
+			": (redacted)", "",
+		},
+		"a secret in a message": {
+			text("{" + head + `,"error":{"code":"Failed","message":"the password is hunter2"}}`),
+			": the password is (redacted)", "",
+		},
+		"a long delay": {
+			text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"9000h"}}`),
+			": a", "true 1h0m0s",
+		},
+		"a negative delay": {
+			text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"-9h"}}`),
+			": a", "true 0s",
+		},
+		"a delay of another form": {
+			text("{" + head + `,"error":{"code":"TryLater","message":"a","retryAfter":"x"}}`),
+			": a", "true 0s",
+		},
+		"a redirect": {
+			status(307), "answers 307 Temporary Redirect: redirects are not followed",
+			"false 0s",
+		},
+		"401":           {status(401), "401 Unauthorized: renew the token", "false 0s"},
+		"404":           {status(404), "404 Not Found", "false 0s"},
+		"429":           {status(429), "429 Too Many Requests", "true 7s"},
+		"500":           {status(500), "500 Internal Server Error", ""},
+		"503":           {status(503), "503 Service Unavailable", ""},
+		"204":           {status(204), "204 No Content", ""},
+		"a lost answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", ""},
 		"a hang": {func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
@@ -326,7 +412,8 @@ func TestHostileServices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.handle)
-			d, err := external.Service(external.Info{Kind: "Record", Creates: true, Timeout: 300 * time.Millisecond}, external.ServiceOptions{URL: url + "/v1?access=hunter2"})
+			d, err := external.Service(external.Info{Kind: "Record", Creates: true, Timeout: 300 * time.Millisecond},
+				external.ServiceOptions{URL: url + "/v1?access=hunter2"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -383,7 +470,8 @@ func TestACallThatIsTooLargeIsNotSent(t *testing.T) {
 	r := requestFor("1", "{}", "")
 	r.References[credentials]["large"] = make([]byte, 1<<20)
 	_, err = d.Observe(t.Context(), r)
-	if _, refused := errors.AsType[*external.RefusedError](err); !refused || !strings.Contains(err.Error(), "the limit is 1048576") {
+	if _, refused := errors.AsType[*external.RefusedError](err); !refused || !strings.Contains(err.Error(),
+		"the limit is 1048576") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -411,7 +499,10 @@ func TestRequestsThatAHandlerRefuses(t *testing.T) {
 		{http.MethodPost, strings.Repeat(" ", 1<<20+1), 413, "larger than 1048576 bytes"},
 		{http.MethodPost, "a", 400, "want a JSON document"},
 		{http.MethodPost, "{}", 400, "apiVersion and kind: want"},
-		{http.MethodPost, `{` + call + `,"method":"steal","external":{}}`, 200, `"code":"Refused","message":"method: want info`},
+		{
+			http.MethodPost, `{` + call + `,"method":"steal","external":{}}`, 200,
+			`"code":"Refused","message":"method: want info`,
+		},
 		{http.MethodPost, `{` + call + `,"method":"observe"}`, 200, `external: the field is missing`},
 		{http.MethodPost, `{` + call + `,"method":"create","external":{}}`, 200, `the kind Record has no Create`},
 		{http.MethodPost, `{` + call + `,"method":"update","external":{}}`, 200, `the kind Record has no Update`},
@@ -427,7 +518,8 @@ func TestRequestsThatAHandlerRefuses(t *testing.T) {
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- send(http.MethodPost, `{`+call+`,"method":"observe","external":{"id":"1"}}`) }()
 	<-arrived
-	if got := send(http.MethodPost, `{`+call+`,"method":"info"}`); got.Code != 429 || got.Header().Get("Retry-After") != "1" {
+	if got := send(http.MethodPost, `{`+call+`,"method":"info"}`); got.Code != 429 || got.Header().
+		Get("Retry-After") != "1" {
 		t.Errorf("above the limit: %d %v", got.Code, got.Header())
 	}
 	close(release)

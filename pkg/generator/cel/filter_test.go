@@ -70,10 +70,11 @@ func TestAFilterKeepsWhatItsExpressionIsTrueFor(t *testing.T) {
 
 func TestAFilterSaysWhatIsWrong(t *testing.T) {
 	for expression, want := range map[string]string{
-		`object.kind ==`:           "filter: ERROR: <input>:1:15: Syntax error",
-		`kind == "a"`:              "undeclared reference to 'kind'",
-		`"a"`:                      `filter: the expression is of type string; want a boolean expression, such as object.kind != "Ingress"`,
-		`object.kind`:              "filter: Deployment.apps web: the value of the expression is of type string; want true or false",
+		`object.kind ==`: "filter: ERROR: <input>:1:15: Syntax error",
+		`kind == "a"`:    "undeclared reference to 'kind'",
+		`"a"`:            `filter: the expression is of type string; want a boolean expression, such as object.kind != "Ingress"`,
+		`object.kind`: "filter: Deployment.apps web: the value of the expression is of type string; want " +
+			"true or false",
 		`object.data.x == "a"`:     "filter: Deployment.apps web: no such key: data",
 		`parameters.other == "a"`:  "filter: Deployment.apps web: no such key: other",
 		`object.spec.replicas > 0`: "filter: PodDisruptionBudget.policy web: no such key: replicas",

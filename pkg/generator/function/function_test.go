@@ -50,8 +50,9 @@ func request() generator.Request {
 		"apiVersion": "example.com/v1", "kind": "Shop", "metadata": map[string]any{"name": "shop", "namespace": "apps"},
 	}}
 	return generator.Request{
-		Namespace: "prod", Name: "store", Parameters: map[string]any{"replicas": int64(9007199254740993), "ratio": 0.5}, Component: component,
-		Revision: 7, Digest: "abc", Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Namespace: "prod", Name: "store", Parameters: map[string]any{"replicas": int64(9007199254740993), "ratio": 0.5},
+		Component: component,
+		Revision:  7, Digest: "abc", Now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 		Capabilities: generator.Capabilities{
 			Version:     version.Info{GitVersion: "v1.36.3"},
 			APIVersions: generator.NewAPIVersions("v1", "v1/Pod"),
@@ -115,7 +116,8 @@ func TestTheRequestIsAResourceListOfTheSpecification(t *testing.T) {
 		_, _ = io.WriteString(w, head)
 	})
 	missing := generator.Reference{Kind: metav1alpha1.SecretReference, Namespace: "apps", Name: "optional"}
-	if _, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones, db, missing}}, function.Options{}, request()); err != nil {
+	if _, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones, db, missing}},
+		function.Options{}, request()); err != nil {
 		t.Fatal(err)
 	}
 	var want map[string]any
@@ -153,9 +155,11 @@ items:
 
 func TestTheAnswerMayBeYAMLOrJSON(t *testing.T) {
 	for name, answer := range map[string]string{
-		"YAML":  "# by hand\n" + head + "items:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: \"1\"}}\n",
-		"JSON":  `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"n":"1"}}]}`,
-		"lists": head + "items:\n- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]}\n",
+		"YAML": "# by hand\n" + head +
+			"items:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {n: \"1\"}}\n",
+		"JSON": `{"apiVersion":"config.kubernetes.io/v1","kind":"ResourceList","items":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"n":"1"}}]}`,
+		"lists": head + "items:\n- {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: ConfigMap, metadata: " +
+			"{name: a}}]}\n",
 	} {
 		objects, err := generate(
 			t,
@@ -212,7 +216,8 @@ func TestResultsAreToldOrFail(t *testing.T) {
 - {message: "hello"}
 - {severity: warning, message: deprecated, resourceRef: {apiVersion: apps/v1, kind: Deployment, name: web, namespace: prod}, field: {path: spec.x, currentValue: hunter2}}
 `
-	if _, err := generate(t, function.Service{URL: serve(t, answering(200, head+results))}, function.Options{}, req); err != nil {
+	if _, err := generate(t, function.Service{URL: serve(t, answering(200, head+results))}, function.Options{},
+		req); err != nil {
 		t.Fatal(err)
 	}
 	want := []generator.Result{
@@ -243,8 +248,14 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 		transient bool
 		after     time.Duration
 	}{
-		"an internal error of the service": {handle: answering(500, "secret"), want: "the service answers 500 Internal Server Error", transient: true},
-		"a gateway without a backend":      {handle: answering(502, ""), want: "the service answers 502 Bad Gateway", transient: true},
+		"an internal error of the service": {
+			handle: answering(500, "secret"),
+			want:   "the service answers 500 Internal Server Error", transient: true,
+		},
+		"a gateway without a backend": {
+			handle: answering(502, ""), want: "the service answers 502 Bad Gateway",
+			transient: true,
+		},
 		"not now": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "7")
 			w.WriteHeader(503)
@@ -253,31 +264,72 @@ func TestWhatAServiceMayAnswer(t *testing.T) {
 			w.Header().Set("Retry-After", "31536000")
 			w.WriteHeader(429)
 		}, want: "the service answers 429 Too Many Requests", transient: true, after: 5 * time.Minute},
-		"a path that does not exist":                  {handle: answering(404, "secret"), want: "the service answers 404 Not Found: want 200; check the URL, and the program behind it"},
-		"missing authorisation":                       {handle: answering(401, "secret"), want: "the service answers 401 Unauthorized: renew the token, or the client certificate"},
-		"not implemented":                             {handle: answering(501, ""), want: "the service answers 501 Not Implemented: want 200; check the URL, and the program behind it"},
-		"a request that is too large for the service": {handle: answering(413, ""), want: "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service"},
-		"an empty success":                            {handle: answering(204, ""), want: "the service answers 204 No Content: want 200; check the URL, and the program behind it"},
+		"a path that does not exist": {
+			handle: answering(404, "secret"),
+			want:   "the service answers 404 Not Found: want 200; check the URL, and the program behind it",
+		},
+		"missing authorisation": {
+			handle: answering(401, "secret"),
+			want:   "the service answers 401 Unauthorized: renew the token, or the client certificate",
+		},
+		"not implemented": {
+			handle: answering(501, ""),
+			want:   "the service answers 501 Not Implemented: want 200; check the URL, and the program behind it",
+		},
+		"a request that is too large for the service": {
+			handle: answering(413, ""),
+			want:   "the service answers 413 Request Entity Too Large: send less, or raise the limit of the service",
+		},
+		"an empty success": {
+			handle: answering(204, ""),
+			want:   "the service answers 204 No Content: want 200; check the URL, and the program behind it",
+		},
 		"a redirect": {
 			handle: func(w http.ResponseWriter, r *http.Request) {
 				http.Redirect(w, r, "http://127.0.0.1:1/?token=x", http.StatusTemporaryRedirect)
 			},
-			want: "the service answers 307 Temporary Redirect: redirects are not followed; use the URL that the redirect leads to",
+			want: "the service answers 307 Temporary Redirect: redirects are not followed; use the URL that the " +
+				"redirect leads to",
 		},
-		"binary data":             {handle: answering(200, "\x00\x01: ["), want: "the answer: the body is neither JSON nor YAML"},
-		"an empty body":           {handle: answering(200, ""), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
-		"a web page":              {handle: answering(200, "<html>secret</html>"), want: "the answer: the body is not a ResourceList"},
-		"another kind":            {handle: answering(200, "{apiVersion: v1, kind: List}"), want: "the answer: the body is not a ResourceList of config.kubernetes.io/v1"},
-		"a field of another type": {handle: answering(200, head+"items: secret"), want: "the answer: the body is not a ResourceList: "},
-		"an object without kind":  {handle: answering(200, head+"items: [{apiVersion: v1, metadata: {name: a}}]"), want: "the answer:1: items[0]: no kind: write one, such as ConfigMap"},
-		"a null":                  {handle: answering(200, head+"items: [null]"), want: "the answer: items[0] is null"},
+		"binary data": {
+			handle: answering(200, "\x00\x01: ["),
+			want:   "the answer: the body is neither JSON nor YAML",
+		},
+		"an empty body": {
+			handle: answering(200, ""),
+			want:   "the answer: the body is not a ResourceList of config.kubernetes.io/v1",
+		},
+		"a web page": {
+			handle: answering(200, "<html>secret</html>"),
+			want:   "the answer: the body is not a ResourceList",
+		},
+		"another kind": {
+			handle: answering(200, "{apiVersion: v1, kind: List}"),
+			want:   "the answer: the body is not a ResourceList of config.kubernetes.io/v1",
+		},
+		"a field of another type": {
+			handle: answering(200, head+"items: secret"),
+			want:   "the answer: the body is not a ResourceList: ",
+		},
+		"an object without kind": {
+			handle: answering(200, head+"items: [{apiVersion: v1, metadata: {name: a}}]"),
+			want:   "the answer:1: items[0]: no kind: write one, such as ConfigMap",
+		},
+		"a null": {handle: answering(200, head+"items: [null]"), want: "the answer: items[0] is null"},
 		"aliases that expand to a large document": {handle: answering(200, bomb()), want: "the answer: line "},
-		"a response above the limit":              {handle: answering(200, head+"# "+strings.Repeat("x", 2000)), want: "the answer is larger than 1000 bytes"},
+		"a response above the limit": {
+			handle: answering(200, head+"# "+strings.Repeat("x", 2000)),
+			want:   "the answer is larger than 1000 bytes",
+		},
 		"a response that ends early": {handle: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, head)
 		}, want: "unexpected EOF", transient: true},
-		"a connection that is closed without a response": {handle: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, want: "EOF", transient: true},
+		"a connection that is closed without a response": {handle: func(http.ResponseWriter,
+			*http.Request,
+		) {
+			panic(http.ErrAbortHandler)
+		}, want: "EOF", transient: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := serve(t, c.handle)
@@ -405,11 +457,20 @@ func TestATokenGoesToAServiceThatTheCAVouchesFor(t *testing.T) {
 		service function.Service
 		want    string
 	}{
-		"a function that returns the token in a result": {function.Service{URL: url, CA: ca, Token: "s3cret\n"}, "the token is (redacted)"},
+		"a function that returns the token in a result": {
+			function.Service{URL: url, CA: ca, Token: "s3cret\n"},
+			"the token is (redacted)",
+		},
 		"another token": {function.Service{URL: url, CA: ca, Token: "old"}, "the service answers 401 Unauthorized"},
-		"another CA":    {function.Service{URL: url, CA: otherCertificate, Token: "s3cret"}, "the certificate of the service is not trusted"},
-		"no CA":         {function.Service{URL: url, Token: "s3cret"}, "the certificate of the service is not trusted"},
-		"another host":  {function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca}, "the certificate of the service is not trusted"},
+		"another CA": {
+			function.Service{URL: url, CA: otherCertificate, Token: "s3cret"},
+			"the certificate of the service is not trusted",
+		},
+		"no CA": {function.Service{URL: url, Token: "s3cret"}, "the certificate of the service is not trusted"},
+		"another host": {
+			function.Service{URL: strings.Replace(url, "127.0.0.1", "localhost", 1), CA: ca},
+			"the certificate of the service is not trusted",
+		},
 	} {
 		_, err := generate(t, c.service, function.Options{}, request())
 		if _, is := transient(err); is || err == nil || !strings.Contains(err.Error(), c.want) ||
@@ -426,7 +487,8 @@ func TestAClientCertificateIsPresented(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, head)
 	}, &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS12})
-	if _, err := generate(t, function.Service{URL: url, CA: ca, Certificate: otherCertificate, Key: otherKey}, function.Options{}, request()); err != nil {
+	if _, err := generate(t, function.Service{URL: url, CA: ca, Certificate: otherCertificate, Key: otherKey},
+		function.Options{}, request()); err != nil {
 		t.Error(err)
 	}
 	_, err := generate(t, function.Service{URL: url, CA: ca}, function.Options{}, request())
@@ -468,14 +530,35 @@ func TestAServiceIsCheckedBeforeItIsCalled(t *testing.T) {
 		"url: want one such as https://render.tools.svc/v1  ":                         {URL: "https://%zz:hunter2"},
 		"url: the URL must not contain a user, a password or a fragment; use a token": {URL: "https://me:hunter2@a"},
 		"url: a CA, a token or a client certificate needs https":                      {URL: "http://a", Token: "hunter2"},
-		"url: a CA, a token or a client certificate needs https ":                     {URL: "http://a", CA: otherCertificate},
-		"token: the token contains a character that an HTTP header cannot contain":    {URL: "https://a", Token: "hunter2\nX: y"},
-		"ca: no certificate in PEM form found":                                        {URL: "https://a", CA: []byte("hunter2")},
-		"client certificate: tls: failed to find any PEM data in certificate input":   {URL: "https://a", Certificate: []byte("hunter2"), Key: []byte("hunter2")},
-		"client certificate: tls: failed to find any PEM data in key input":           {URL: "https://a", Certificate: otherCertificate},
-		"client certificate: the private key has more than 65536 bytes":               {URL: "https://a", Certificate: otherCertificate, Key: oversized},
-		"client certificate: the certificates have more than 1048576 bytes":           {URL: "https://a", Certificate: oversized, Key: otherKey},
-		"ca: the certificates have more than 1048576 bytes":                           {URL: "https://a", CA: oversized},
+		"url: a CA, a token or a client certificate needs https ": {
+			URL: "http://a",
+			CA:  otherCertificate,
+		},
+		"token: the token contains a character that an HTTP header cannot contain": {
+			URL:   "https://a",
+			Token: "hunter2\nX: y",
+		},
+		"ca: no certificate in PEM form found": {
+			URL: "https://a",
+			CA:  []byte("hunter2"),
+		},
+		"client certificate: tls: failed to find any PEM data in certificate input": {
+			URL:         "https://a",
+			Certificate: []byte("hunter2"), Key: []byte("hunter2"),
+		},
+		"client certificate: tls: failed to find any PEM data in key input": {
+			URL:         "https://a",
+			Certificate: otherCertificate,
+		},
+		"client certificate: the private key has more than 65536 bytes": {
+			URL:         "https://a",
+			Certificate: otherCertificate, Key: oversized,
+		},
+		"client certificate: the certificates have more than 1048576 bytes": {
+			URL:         "https://a",
+			Certificate: oversized, Key: otherKey,
+		},
+		"ca: the certificates have more than 1048576 bytes": {URL: "https://a", CA: oversized},
 	} {
 		_, err := function.New(service, function.Options{})
 		if err == nil || err.Error() != strings.TrimSpace(want) {

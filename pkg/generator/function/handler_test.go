@@ -55,7 +55,8 @@ func TestAGeneratorBehindAHandlerGetsTheRequest(t *testing.T) {
 		return nil, nil
 	}, function.HandlerOptions{})
 	want := request()
-	if _, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones, db}}, function.Options{}, want); err != nil {
+	if _, err := generate(t, function.Service{URL: url, Items: []generator.Reference{zones, db}}, function.Options{},
+		want); err != nil {
 		t.Fatal(err)
 	}
 	delete(want.References, other)
@@ -79,7 +80,8 @@ func TestAFunctionGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
 	}, function.HandlerOptions{})
 	var asked []string
 	req := request()
-	req.Exports = generator.NewExports(map[string]any{"dbHost": "10.0.0.7"}).Recorded(func(name string) { asked = append(asked, name) })
+	req.Exports = generator.NewExports(map[string]any{"dbHost": "10.0.0.7"}).
+		Recorded(func(name string) { asked = append(asked, name) })
 	objects, err := generate(t, function.Service{URL: url}, function.Options{}, req)
 	if err != nil || len(objects) != 1 || !slices.Equal(asked, []string{"dbHost", "other"}) {
 		t.Fatalf("%v, %v, asked for %v", objects, err, asked)
@@ -192,11 +194,20 @@ func TestAHandlerRefusesWhatItCannotRead(t *testing.T) {
 		"\x00":                              {400, "the body is neither JSON nor YAML"},
 		"{}":                                {400, "the body is not a ResourceList of config.kubernetes.io/v1"},
 		head + strings.Repeat("# more", 99): {413, "the request is larger than 500 bytes"},
-		head:                                {200, `want a functionConfig of kind FunctionConfig, function.fairlead.io/v1alpha1`},
-		head + strings.Replace(config, "name: a", "", 1):                           {200, "functionConfig: no metadata.name"},
-		head + config + "items: [{apiVersion: v1, kind: Pod}]":                     {200, "items[0]: want a Secret or a ConfigMap"},
-		head + config + "items: [{apiVersion: v1, kind: Secret, data: {a: '%'}}]":  {200, "items[0]: data[a]: want base64"},
-		head + config + "items: [{apiVersion: v1, kind: ConfigMap, data: {a: 1}}]": {200, "items[0]: data: want a map of strings"},
+		head: {
+			200,
+			`want a functionConfig of kind FunctionConfig, function.fairlead.io/v1alpha1`,
+		},
+		head + strings.Replace(config, "name: a", "", 1): {200, "functionConfig: no metadata.name"},
+		head + config + "items: [{apiVersion: v1, kind: Pod}]": {
+			200,
+			"items[0]: want a Secret or a ConfigMap",
+		},
+		head + config + "items: [{apiVersion: v1, kind: Secret, data: {a: '%'}}]": {200, "items[0]: data[a]: want base64"},
+		head + config + "items: [{apiVersion: v1, kind: ConfigMap, data: {a: 1}}]": {
+			200,
+			"items[0]: data: want a map of strings",
+		},
 	} {
 		status, text := post(t, url, body)
 		if status != want.status || !strings.Contains(text, want.text) {

@@ -42,7 +42,8 @@ func good(ctx context.Context, req generator.Request) ([]client.Object, error) {
 		return nil, fmt.Errorf("look up: %w", err)
 	}
 	return []client.Object{named(req.Name), &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": req.Name}, "spec": map[string]any{"ports": []any{map[string]any{"port": req.Parameters["size"]}}},
+		"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": req.Name},
+		"spec": map[string]any{"ports": []any{map[string]any{"port": req.Parameters["size"]}}},
 	}}}, nil
 }
 
@@ -64,8 +65,16 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 	var last atomic.Value
 	last.Store("")
 	for want, generate := range map[string]generator.GeneratorFunc{
-		"the request cannot be rendered: no way":                         func(context.Context, generator.Request) ([]client.Object, error) { return nil, errors.New("no way") },
-		"the request cannot be rendered: the generator panicked: no way": func(context.Context, generator.Request) ([]client.Object, error) { panic("no way") },
+		"the request cannot be rendered: no way": func(context.Context,
+			generator.Request,
+		) ([]client.Object, error) {
+			return nil, errors.New("no way")
+		},
+		"the request cannot be rendered: the generator panicked: no way": func(context.Context,
+			generator.Request,
+		) ([]client.Object, error) {
+			panic("no way")
+		},
 		"a second rendering differs": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named(fmt.Sprint("a", rand.N(1<<60)))}, nil
 		},
@@ -118,7 +127,9 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 		},
 		"the generator did not return within twice " +
 			"the timeout": func(context.Context, generator.Request) ([]client.Object, error) { select {} },
-		"the generator returned 4 objects, more than the limit of 3": func(context.Context, generator.Request) ([]client.Object, error) {
+		"the generator returned 4 objects, more than the limit of 3": func(context.Context,
+			generator.Request,
+		) ([]client.Object, error) {
 			return []client.Object{named("a"), named("b"), named("c"), named("d")}, nil
 		},
 		"ConfigMap apps/a: an API server would refuse it: datum: field not declared in schema": func(
@@ -131,12 +142,20 @@ func TestWhatAReconcilerReliesOnIsChecked(t *testing.T) {
 		"ConfigMap apps/a: rendered more than once": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("a"), named("a")}, nil
 		},
-		"object 1 is nil": func(context.Context, generator.Request) ([]client.Object, error) { return []client.Object{nil}, nil },
+		"object 1 is nil": func(context.Context, generator.Request) ([]client.Object, error) {
+			return []client.Object{nil},
+				nil
+		},
 		"object 1, a ConfigMap, has no name": func(context.Context, generator.Request) ([]client.Object, error) {
 			return []client.Object{named("")}, nil
 		},
-		`called "a": the object has no apiVersion and kind; set apiVersion and kind`: func(context.Context, generator.Request) ([]client.Object, error) {
-			return []client.Object{&unstructured.Unstructured{Object: map[string]any{"kind": "A", "metadata": map[string]any{"name": "a"}}}}, nil
+		`called "a": the object has no apiVersion and kind; set apiVersion and kind`: func(context.Context,
+			generator.Request,
+		) ([]client.Object, error) {
+			return []client.Object{&unstructured.Unstructured{Object: map[string]any{
+				"kind":     "A",
+				"metadata": map[string]any{"name": "a"},
+			}}}, nil
 		},
 	} {
 		t.Run(want, func(t *testing.T) {

@@ -60,7 +60,10 @@ func ExampleReadRequest() {
 func ExampleWithSource() {
 	reads := generator.GeneratorFunc(func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		content, err := fs.ReadFile(req.Source, "motd.txt")
-		return []client.Object{&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: req.Name}, Data: map[string]string{"motd": string(content)}}}, err
+		return []client.Object{&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: req.Name},
+			Data:       map[string]string{"motd": string(content)},
+		}}, err
 	})
 	g := generatortest.WithSource(reads, fstest.MapFS{"motd.txt": {Data: []byte("Ahoy")}}, "digest")
 	objects, err := g.Generate(context.Background(), generator.Request{Name: "shop"})

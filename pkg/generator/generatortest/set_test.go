@@ -69,7 +69,10 @@ func TestTheSetIsCheckedAsAReconcilerDoes(t *testing.T) {
 		{"valid settings", annotated("a", "order", "3") + annotated("b", "include-when", "parameters.size > 1"), ""},
 		{"several orders", annotated("a", "order", "1,3"), ""},
 		{"an export and its hole", annotated("a", "export", "size=self.data.a") + bound, ""},
-		{"a misspelt setting", annotated("a", "prune-polcy", "at-once"), "shop.example.com/prune-polcy: is not a setting; settings are "},
+		{
+			"a misspelt setting", annotated("a", "prune-polcy", "at-once"),
+			"shop.example.com/prune-polcy: is not a setting; settings are ",
+		},
 		{"a setting of the reconciler", annotated("a", "digest", "x"), "is written by the reconciler; remove it"},
 		{"a wrong value", annotated("a", "delete-policy", "orphn"), `"orphn" is not an allowed value: delete, orphan,`},
 		{"a number that is none", annotated("a", "order", "first"), "annotation shop.example.com/order"},
@@ -81,14 +84,21 @@ func TestTheSetIsCheckedAsAReconcilerDoes(t *testing.T) {
 			"an unknown condition in Go", annotated("a", "ready-when", "go/fill"),
 			"the reconciler has no condition go/fill; its conditions are go/full",
 		},
-		{"orders that contradict each other", strings.Replace(annotated("a", "order", "3"), "order: ", "purge-order: \"1\", shop.example.com/order: ", 1), "1 is before order 3"},
+		{"orders that contradict each other", strings.Replace(annotated("a", "order", "3"), "order: ",
+			"purge-order: \"1\", shop.example.com/order: ", 1), "1 is before order 3"},
 		{"a dependency that is not rendered", annotated("a", "depends-on", "ConfigMap b"), "ConfigMap"},
 		{"a hole without an export", bound, "size"},
 		{"an external", bucket("Bucket", "{size: 1}"), ""},
-		{"an external of an unknown kind", bucket("Bukcet", "{size: 1}"), "no handler is registered for externals of the kind Bukcet; registered are Bucket"},
+		{
+			"an external of an unknown kind", bucket("Bukcet", "{size: 1}"),
+			"no handler is registered for externals of the kind Bukcet; registered are Bucket",
+		},
 		{"an unknown field of an external", bucket("Bucket", "{sise: 1}"), "sise"},
 		{"an invalid spec of an external", bucket("Bucket", "{size: -1}"), "spec.size: it is negative"},
-		{"a kind that its group does not have", "apiVersion: apps/v1\nkind: Deploiment\nmetadata: {name: a}\n", "no kind Deploiment.apps in Kubernetes"},
+		{
+			"a kind that its group does not have", "apiVersion: apps/v1\nkind: Deploiment\nmetadata: {name: a}\n",
+			"no kind Deploiment.apps in Kubernetes",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			err := generatortest.Verify(t.Context(), manifestsOf(test.set), generatortest.Options{
@@ -178,7 +188,8 @@ func TestFurtherRenderingsOfGeneratedValuesAreTrials(t *testing.T) {
 			object.Data["same"] = "key"
 			return []client.Object{object}, ctx.Err()
 		})
-		if err := generatortest.Verify(t.Context(), g, generatortest.Options{GeneratedValues: true}, requests()[0]); err != nil {
+		if err := generatortest.Verify(t.Context(), g, generatortest.Options{GeneratedValues: true},
+			requests()[0]); err != nil {
 			t.Errorf("%s: got %v", shape, err)
 		}
 		if trials.Load() < 10 || renderings.Load()-trials.Load() > most {
@@ -191,7 +202,8 @@ func TestARequestHasTheCapabilitiesOfACluster(t *testing.T) {
 	var asked []bool
 	g := generator.GeneratorFunc(func(ctx context.Context, req generator.Request) ([]client.Object, error) {
 		if len(asked) < 2 {
-			asked = append(asked, req.Capabilities.APIVersions.Has("policy/v1"), req.Capabilities.APIVersions.Has("a.example/v1"))
+			asked = append(asked, req.Capabilities.APIVersions.Has("policy/v1"),
+				req.Capabilities.APIVersions.Has("a.example/v1"))
 		}
 		return nil, ctx.Err()
 	})
@@ -206,7 +218,8 @@ func TestARequestHasTheCapabilitiesOfACluster(t *testing.T) {
 func TestSettingsOfAGeneratorInGoAreChecked(t *testing.T) {
 	g := generator.GeneratorFunc(func(ctx context.Context, _ generator.Request) ([]client.Object, error) {
 		object := named("a")
-		generator.Settings{Order: 1, DeletePolicy: metav1alpha1.DeleteOrphan, ReadyWhen: "self.data.a =="}.Annotate(object, reconciler)
+		generator.Settings{Order: 1, DeletePolicy: metav1alpha1.DeleteOrphan, ReadyWhen: "self.data.a =="}.Annotate(object,
+			reconciler)
 		return []client.Object{object}, ctx.Err()
 	})
 	err := generatortest.Verify(t.Context(), g, generatortest.Options{Reconciler: reconciler}, requests()[0])

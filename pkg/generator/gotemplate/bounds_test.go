@@ -135,14 +135,21 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 		"a list of lists, as a key":    {doubled(`list 1`, `list $x $x`) + `{{ $y := dict $x 1 }}`, tooMuch},
 		"many comparisons":             {`{{ $x := untilStep 0 100000 1 }}{{ $y := uniq $x }}`, tooMuch},
 		"many chunks":                  {`{{ $x := until 100000 }}{{ $y := chunk 1 $x }}`, tooMuch},
-		"a large regular expression":   {"{{ regexMatch `(abcdefghijklmnopqrstuvwxyz){1000}(abcdefghijklmnopqrstuvwxyz){1000}` `a` }}", "compiles to more than 50000 instructions"},
-		"many matches":                 {`{{ $x := regexFindAll "" (repeat 500000 "a") -1 }}`, tooMuch},
-		"a large YAML text":            {`{{ $x := fromYaml (print "[" (repeat 100000 "{},") "]") }}`, "more than"},
-		"a deep YAML text":             {`{{ $x := fromYaml (print (repeat 5000 "[") (repeat 5000 "]")) }}`, nested},
-		"a deep JSON text":             {`{{ $x := fromJson (repeat 5000 "[") }}`, nested},
-		"a deep TOML text":             {`{{ $x := fromToml (print "a = " (repeat 5000 "[")) }}`, nested},
-		"a TOML text with a deep key":  {`{{ $x := fromToml (print "a" (repeat 5000 ".a") " = 1") }}`, nested},
-		"nested actions":               {strings.Repeat(`{{ if true }}`, 400_000), "a.yaml:1: actions nest more than 1000 deep"},
+		"a large regular expression": {
+			"{{ regexMatch " +
+				"`(abcdefghijklmnopqrstuvwxyz){1000}(abcdefghijklmnopqrstuvwxyz){1000}` `a` }}",
+			"compiles to more than 50000 instructions",
+		},
+		"many matches":                {`{{ $x := regexFindAll "" (repeat 500000 "a") -1 }}`, tooMuch},
+		"a large YAML text":           {`{{ $x := fromYaml (print "[" (repeat 100000 "{},") "]") }}`, "more than"},
+		"a deep YAML text":            {`{{ $x := fromYaml (print (repeat 5000 "[") (repeat 5000 "]")) }}`, nested},
+		"a deep JSON text":            {`{{ $x := fromJson (repeat 5000 "[") }}`, nested},
+		"a deep TOML text":            {`{{ $x := fromToml (print "a = " (repeat 5000 "[")) }}`, nested},
+		"a TOML text with a deep key": {`{{ $x := fromToml (print "a" (repeat 5000 ".a") " = 1") }}`, nested},
+		"nested actions": {
+			strings.Repeat(`{{ if true }}`, 400_000),
+			"a.yaml:1: actions nest more than 1000 deep",
+		},
 		"nested actions in tpl": {
 			"{{ tpl (repeat 20000 `{{ if true }}`) . }}",
 			"actions nest more than 1000 deep",
@@ -161,7 +168,8 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 			`{{ range until 10000 }}---{{ "\na\n" }}{{ end }}`, "there may be more mistakes than these 1000",
 		},
 		"many small nodes": {
-			`apiVersion: v1{{ "\n" }}x: [{{ repeat 201000 "a," }}{{ repeat 100 "a," }}]`, "a.yaml (rendered):2: more than 200000 maps, lists, values and keys",
+			`apiVersion: v1{{ "\n" }}x: [{{ repeat 201000 "a," }}{{ repeat 100 "a," }}]`,
+			"a.yaml (rendered):2: more than 200000 maps, lists, values and keys",
 		},
 		"deep manifests": {`x: {{ repeat 5000 "[" }}{{ repeat 5000 "]" }}`, "nest more than 1000 deep"},
 		"a recursion of template": {
@@ -220,7 +228,8 @@ func TestTemplatesThatWouldHurtTheOperatorEnd(t *testing.T) {
 func TestLimitsCanBeRaised(t *testing.T) {
 	source := sourceOf(
 		map[string]string{
-			"a.yaml": configMap + `{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 300) }}`,
+			"a.yaml": configMap +
+				`{{ define "x" }}{{ if . }}{{ template "x" (rest .) }}{{ end }}{{ end }}{{ template "x" (until 300) }}`,
 		},
 	)
 	if err := renderOnce(t, source, gotemplate.Options{}); err == nil {

@@ -27,7 +27,8 @@ func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	}
 	request := func(name string) generator.Request {
 		return generator.Request{
-			Namespace: "apps", Name: name, Parameters: map[string]any{"map": map[string]any{"a": int64(1), "b": name}}, Target: generatortest.Lookup{},
+			Namespace: "apps", Name: name, Parameters: map[string]any{"map": map[string]any{"a": int64(1), "b": name}},
+			Target: generatortest.Lookup{},
 		}
 	}
 	generatortest.Check(t, g, generatortest.Options{}, request("a"), request("b"))

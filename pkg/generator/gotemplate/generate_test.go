@@ -79,7 +79,8 @@ func TestGenerateReturnsWhenItsContextIsDone(t *testing.T) {
 
 func TestLookup(t *testing.T) {
 	g, err := gotemplate.New(sourceOf(map[string]string{
-		"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: empty-{{ empty (lookup \"example.com/v1\" \"Thing\" \"\" \"a\") }}",
+		"a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n" +
+			"  name: empty-{{ empty (lookup \"example.com/v1\" \"Thing\" \"\" \"a\") }}",
 	}), gotemplate.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -21,12 +21,16 @@ import (
 // benchmarkChart returns a chart with 40 typical templates, helpers, a sub-chart, hooks and a schema.
 func benchmarkChart() fs.FS {
 	files := map[string]string{
-		"Chart.yaml":             "apiVersion: v2\nname: bench\nversion: 1.0.0\ndependencies: [{name: sub, version: '*', condition: sub.enabled}]\n",
-		"values.yaml":            "replicas: 2\nimage: {repository: registry.example.com/app, tag: v1}\nsub: {enabled: true}\nlabels: {team: a, tier: b}\nresources: {limits: {cpu: 1, memory: 1Gi}}\n",
-		"values.schema.json":     `{"type": "object", "properties": {"replicas": {"type": "integer"}}}`,
-		"templates/_helpers.tpl": `{{ define "labels" }}app.kubernetes.io/name: {{ .Chart.Name }}` + "\n" + `app.kubernetes.io/instance: {{ .Release.Name }}{{ range $k, $v := .Values.labels }}` + "\n" + `{{ $k }}: {{ $v | quote }}{{ end }}{{ end }}`,
-		"templates/NOTES.txt":    "Welcome to {{ .Release.Name }}.\n",
-		"charts/sub/Chart.yaml":  "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+		"Chart.yaml": "apiVersion: v2\nname: bench\nversion: 1.0.0\n" +
+			"dependencies: [{name: sub, version: '*', condition: sub.enabled}]\n",
+		"values.yaml": "replicas: 2\nimage: {repository: registry.example.com/app, tag: v1}\n" +
+			"sub: {enabled: true}\nlabels: {team: a, tier: b}\nresources: {limits: {cpu: 1, memory: 1Gi}}\n",
+		"values.schema.json": `{"type": "object", "properties": {"replicas": {"type": "integer"}}}`,
+		"templates/_helpers.tpl": `{{ define "labels" }}app.kubernetes.io/name: {{ .Chart.Name }}` + "\n" +
+			`app.kubernetes.io/instance: {{ .Release.Name }}{{ range $k, $v := .Values.labels }}` + "\n" +
+			`{{ $k }}: {{ $v | quote }}{{ end }}{{ end }}`,
+		"templates/NOTES.txt":   "Welcome to {{ .Release.Name }}.\n",
+		"charts/sub/Chart.yaml": "apiVersion: v2\nname: sub\nversion: 1.0.0\n",
 	}
 	const deployment = `apiVersion: apps/v1
 kind: Deployment
@@ -59,7 +63,8 @@ data: {a: b}
 	for i := range 40 {
 		files[fmt.Sprintf("templates/d%d.yaml", i)] = fmt.Sprintf(deployment, i)
 	}
-	files["charts/sub/templates/job.yaml"] = "apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, annotations: {helm.sh/hook: 'pre-install,pre-upgrade'}}\nspec: {}\n"
+	files["charts/sub/templates/job.yaml"] = "apiVersion: batch/v1\nkind: Job\n" +
+		"metadata: {name: migrate, annotations: {helm.sh/hook: 'pre-install,pre-upgrade'}}\nspec: {}\n"
 	chart := fstest.MapFS{}
 	for name, text := range files {
 		chart[name] = &fstest.MapFile{Data: []byte(text)}

@@ -67,25 +67,51 @@ func TestChartsThatWouldHurtTheOperatorEnd(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		"values with many nodes":   {files: map[string]string{"values.yaml": manyNodes}, want: "values.yaml: line 1: " + many},
+		"values with many nodes": {
+			files: map[string]string{"values.yaml": manyNodes},
+			want:  "values.yaml: line 1: " + many,
+		},
 		"values that are deep":     {files: map[string]string{"values.yaml": strings.Repeat("[", 5000)}, want: ""},
 		"metadata with many nodes": {files: map[string]string{"Chart.lock": manyNodes}, want: "Chart.lock: line 1: " + many},
 		"values of a sub-chart in an archive": {
 			files: map[string]string{"charts/a.tgz": string(archiveOf(t, "values.yaml", manyNodes))},
 			want:  "charts/a.tgz/values.yaml: line 1: " + many,
 		},
-		"archives in archives":                                     {files: map[string]string{"charts/a.tgz": string(inner)}, want: "nested more than 10 deep"},
-		"many large archives":                                      {files: archives, want: "the chart and its sub-charts are larger than 100 MiB"},
-		"copies of global values":                                  {files: folders, values: map[string]any{"global": numbered(3000)}, want: "and 201 charts get a copy"},
-		"values that contain themselves, added":                    {files: cyclic(`{{ add1 .Values }}`), want: nested},
-		"values that contain themselves, compared":                 {files: cyclic(`{{ eq .Values .Values }}`), want: "cannot be compared"},
-		"values that contain themselves, as YAML":                  {files: cyclic(`{{ toYaml .Values }}`), want: nested},
-		"values that contain themselves, by method":                {files: cyclic(`{{ .Values.YAML }}`), want: nested},
-		"values that contain themselves, by method in an argument": {files: cyclic(`{{ $x := list $.Values.YAML }}`), want: nested},
-		"values that contain themselves, by method in parentheses": {files: cyclic(`{{ with (.Values).YAML }}{{ end }}`), want: nested},
-		"values that contain themselves, by method of the dot":     {files: cyclic(`{{ with .Values }}{{ .YAML | quote }}{{ end }}`), want: nested},
-		"values that contain themselves, merged":                   {files: cyclic(`{{ $x := mustMerge (dict) .Values }}`), want: nested},
-		"values that contain themselves, unused":                   {files: cyclic(`{{ $x := .Values.a.a.a.a.b | default 1 }}`)},
+		"archives in archives": {
+			files: map[string]string{"charts/a.tgz": string(inner)},
+			want:  "nested more than 10 deep",
+		},
+		"many large archives": {
+			files: archives,
+			want:  "the chart and its sub-charts are larger than 100 MiB",
+		},
+		"copies of global values": {
+			files:  folders,
+			values: map[string]any{"global": numbered(3000)}, want: "and 201 charts get a copy",
+		},
+		"values that contain themselves, added": {files: cyclic(`{{ add1 .Values }}`), want: nested},
+		"values that contain themselves, compared": {
+			files: cyclic(`{{ eq .Values .Values }}`),
+			want:  "cannot be compared",
+		},
+		"values that contain themselves, as YAML":   {files: cyclic(`{{ toYaml .Values }}`), want: nested},
+		"values that contain themselves, by method": {files: cyclic(`{{ .Values.YAML }}`), want: nested},
+		"values that contain themselves, by method in an argument": {
+			files: cyclic(`{{ $x := list $.Values.YAML }}`),
+			want:  nested,
+		},
+		"values that contain themselves, by method in parentheses": {
+			files: cyclic(`{{ with (.Values).YAML }}{{ end }}`),
+			want:  nested,
+		},
+		"values that contain themselves, by method of the dot": {files: cyclic(
+			`{{ with .Values }}{{ .YAML | quote }}{{ end }}`), want: nested},
+		"values that contain themselves, merged": {
+			files: cyclic(`{{ $x := mustMerge (dict) .Values }}`),
+			want:  nested,
+		},
+		"values that contain themselves, unused": {files: cyclic(
+			`{{ $x := .Values.a.a.a.a.b | default 1 }}`)},
 		"copies of files": {
 			files: map[string]string{
 				"large.txt":        strings.Repeat("a", 4<<20),
@@ -110,10 +136,12 @@ func TestChartsThatWouldHurtTheOperatorEnd(t *testing.T) {
 			files: map[string]string{"templates/a.yaml": `x: [{{ repeat 5000000 "{}," }}]`}, want: many,
 		},
 		"nested actions": {
-			files: map[string]string{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 500_000)}, want: "actions nest more than 1000 deep",
+			files: map[string]string{"templates/a.yaml": strings.Repeat("{{ if 1 }}", 500_000)},
+			want:  "actions nest more than 1000 deep",
 		},
 		"nested actions in tpl": {
-			files: map[string]string{"templates/a.yaml": "{{ tpl (repeat 1000000 `{{ if 1 }}`) . }}"}, want: "actions nest more than 1000 deep",
+			files: map[string]string{"templates/a.yaml": "{{ tpl (repeat 1000000 `{{ if 1 }}`) . }}"},
+			want:  "actions nest more than 1000 deep",
 		},
 	}
 	for name, c := range cases {

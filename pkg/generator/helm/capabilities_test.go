@@ -51,12 +51,21 @@ func TestTemplatesDependOnTheAPIVersionsThatTheyAskFor(t *testing.T) {
 			"true",
 			[]string{"v1"},
 		},
-		{"a version of capabilities as the root", `{{ with .Capabilities }}{{ .APIVersions.Has "v1" }}{{ end }}`, "true", []string{"v1"}},
+		{
+			"a version of capabilities as the root", `{{ with .Capabilities }}{{ .APIVersions.Has "v1" }}{{ end }}`, "true",
+			[]string{"v1"},
+		},
 		{"the list in a variable", `{{ $v := .Capabilities.APIVersions }}{{ $v.Has "v1" }}`, "true", []string{""}},
 		{"an item", `{{ has "apps/v1" .Capabilities.APIVersions }}`, "true", []string{""}},
 		{"all items", `{{ range .Capabilities.APIVersions }}{{ . }} {{ end }}`, "apps/v1 v1 v1/Pod ", []string{""}},
-		{"the capabilities as JSON", `{{ (.Capabilities | toJson | fromJson).APIVersions | join " " }}`, "apps/v1 v1 v1/Pod", []string{""}},
-		{"the capabilities as text", `{{ contains "[apps/v1 v1 v1/Pod]" (printf "%v" .Capabilities) }}`, "true", []string{""}},
+		{
+			"the capabilities as JSON", `{{ (.Capabilities | toJson | fromJson).APIVersions | join " " }}`, "apps/v1 v1 v1/Pod",
+			[]string{""},
+		},
+		{
+			"the capabilities as text", `{{ contains "[apps/v1 v1 v1/Pod]" (printf "%v" .Capabilities) }}`, "true",
+			[]string{""},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := map[string]bool{}
@@ -90,8 +99,9 @@ func TestTemplatesDependOnTheAPIVersionsThatTheyAskFor(t *testing.T) {
 func newGenerator(t *testing.T, text string) *helm.Generator {
 	t.Helper()
 	g, err := helm.New(fstest.MapFS{
-		"Chart.yaml":        {Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
-		"templates/cm.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |\n    " + text)},
+		"Chart.yaml": {Data: []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n")},
+		"templates/cm.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  text: |\n    " +
+			text)},
 	}, helm.Options{})
 	if err != nil {
 		t.Fatal(err)

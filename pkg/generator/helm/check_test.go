@@ -36,7 +36,8 @@ func TestAReconcilerCanRelyOnIt(t *testing.T) {
 	}
 	request := func(name string) generator.Request {
 		return generator.Request{
-			Namespace: "apps", Name: name, Parameters: map[string]any{"map": map[string]any{"a": int64(1), "b": name}}, Revision: 1, Target: generatortest.Lookup{},
+			Namespace: "apps", Name: name, Parameters: map[string]any{"map": map[string]any{"a": int64(1), "b": name}},
+			Revision: 1, Target: generatortest.Lookup{},
 			Capabilities: generator.Capabilities{Version: version.Info{Major: "1", Minor: "36", GitVersion: "v1.36.3"}},
 		}
 	}

@@ -92,7 +92,10 @@ func TestErrors(t *testing.T) {
 		},
 		"a schema on the network": {
 			files: map[string]string{"values.schema.json": `{"$ref": "https://example.com/schema.json"}`},
-			want:  []string{"demo/values.schema.json", "https://example.com/schema.json: other files and URLs are not read", "skipSchema (fairlead: --skip-schema)"},
+			want: []string{
+				"demo/values.schema.json", "https://example.com/schema.json: other files and URLs are not read",
+				"skipSchema (fairlead: --skip-schema)",
+			},
 		},
 		"a schema in a file of the machine": {
 			files: map[string]string{"values.schema.json": `{"properties": {"a": {"$ref": "file:///etc/hostname"}}}`},
@@ -156,9 +159,13 @@ func TestWhatTemplatesWroteIsToldFromWhatIsInTheChart(t *testing.T) {
 		rendered bool
 	}{
 		"rendered text that is not YAML": {map[string]string{"templates/a.yaml": configMap + "data: ["}, true},
-		"a manifest without a kind":      {map[string]string{"templates/a.yaml": "apiVersion: v1\nkind: {{ .Values.kind }}\nmetadata: {name: a}\n"}, true},
-		"a definition that is not YAML":  {map[string]string{"crds/a.yaml": "a: ["}, false},
-		"both":                           {map[string]string{"crds/a.yaml": "a: [", "templates/a.yaml": configMap + "data: ["}, false},
+		"a manifest without a kind": {map[string]string{"templates/a.yaml": "apiVersion: v1\n" +
+			"kind: {{ .Values.kind }}\nmetadata: {name: a}\n"}, true},
+		"a definition that is not YAML": {map[string]string{"crds/a.yaml": "a: ["}, false},
+		"both": {map[string]string{
+			"crds/a.yaml":      "a: [",
+			"templates/a.yaml": configMap + "data: [",
+		}, false},
 		"a template that does not parse": {map[string]string{"templates/a.yaml": "{{ if }}"}, false},
 		"a template that calls fail":     {map[string]string{"templates/a.yaml": `{{ fail "no" }}`}, false},
 	} {

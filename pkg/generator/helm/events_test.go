@@ -16,7 +16,8 @@ func hookObject(apiVersion, kind, name, events, policies, more string) string {
 	if policies != "" {
 		annotations += ", helm.sh/hook-delete-policy: '" + policies + "'"
 	}
-	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, annotations: {%s%s}}\n", apiVersion, kind, name, annotations, more)
+	return fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: %s, annotations: {%s%s}}\n", apiVersion, kind, name,
+		annotations, more)
 }
 
 // settingsOf returns the settings of a generated object as text: order, purge order, policies.
@@ -46,22 +47,28 @@ func TestAHookStandsAtEachOfItsEvents(t *testing.T) {
 			"order=-20000,20000 update-policy=recreate", "order=-20000,20000 update-policy=recreate",
 		},
 		{
-			"hook that is deleted after success", "v1", "ServiceAccount", upgrades + "," + installs, "before-hook-creation,hook-succeeded",
+			"hook that is deleted after success", "v1", "ServiceAccount", upgrades + "," + installs,
+			"before-hook-creation,hook-succeeded",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 		},
 		{
 			"hook for both events of an upgrade", "batch/v1", "Job", "pre-install," + upgrades, "hook-succeeded",
-			"order=-20000 purge-order=-19999 update-policy=recreate", "order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
+			"order=-20000 purge-order=-19999 update-policy=recreate",
+			"order=-20000,20000 purge-order=-19999,20001 update-policy=recreate",
 		},
-		{"hook that names an event twice", "batch/v1", "Job", "pre-install,pre-install", "", "order=-20000 update-policy=recreate", ""},
+		{
+			"hook that names an event twice", "batch/v1", "Job", "pre-install,pre-install", "",
+			"order=-20000 update-policy=recreate", "",
+		},
 		{"Job as a hook for installations", "batch/v1", "Job", installs, "", "order=-20000,20000 update-policy=recreate", ""},
 		{
 			"Secret as a hook for installations, which may contain a password", "v1", "Secret", installs, "",
 			"order=-20000,20000 update-policy=recreate reconcile-policy=once", "order=-20000 reconcile-policy=once",
 		},
 		{
-			"namespace as a hook, which contains other objects", "v1", "Namespace", installs + "," + upgrades, "before-hook-creation,hook-succeeded",
+			"namespace as a hook, which contains other objects", "v1", "Namespace", installs + "," + upgrades,
+			"before-hook-creation,hook-succeeded",
 			"order=-20000", "order=-20000",
 		},
 		{
@@ -143,7 +150,8 @@ func TestAHookOfTheInstallationGivesWayToAnObjectOfItsName(t *testing.T) {
 		"templates/b.yaml": strings.Replace(configMap, "name: b", "name: a", 1),
 	}
 	for revision, want := range map[int64]int{1: 2, 2: 1} {
-		if got := generate(t, chartOf(files), options, generator.Request{Revision: revision, Namespace: "x"}); len(got) != want {
+		if got := generate(t, chartOf(files), options,
+			generator.Request{Revision: revision, Namespace: "x"}); len(got) != want {
 			t.Errorf("revision %d: got %d objects", revision, len(got))
 		}
 	}
@@ -152,7 +160,8 @@ func TestAHookOfTheInstallationGivesWayToAnObjectOfItsName(t *testing.T) {
 func TestAWeightThatIsNoNumberIsReported(t *testing.T) {
 	files := map[string]string{}
 	for name, weight := range map[string]string{"a": "'first'", "b": "'-3'", "c": "''", "d": "'1.5'"} {
-		files["templates/"+name+".yaml"] = hookObject("batch/v1", "Job", name, "pre-install", "", ", helm.sh/hook-weight: "+weight)
+		files["templates/"+name+".yaml"] = hookObject("batch/v1", "Job", name, "pre-install", "",
+			", helm.sh/hook-weight: "+weight)
 	}
 	var told []string
 	req := generator.Request{Revision: 1, Report: func(r generator.Result) { told = append(told, r.String()) }}
@@ -160,7 +169,8 @@ func TestAWeightThatIsNoNumberIsReported(t *testing.T) {
 	if got := namesOf(objects); !slices.Equal(got, []string{"b", "a", "c", "d"}) {
 		t.Errorf("got %q", got)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], `Job a: metadata.annotations[helm.sh/hook-weight]: the weight "first" is not a number`) {
+	if len(told) != 2 || !strings.Contains(told[0],
+		`Job a: metadata.annotations[helm.sh/hook-weight]: the weight "first" is not a number`) {
 		t.Errorf("got %q", told)
 	}
 	told = nil

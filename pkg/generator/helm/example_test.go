@@ -47,7 +47,8 @@ data:
 // A program that publishes charts asks which files a rendering does not depend on.
 func ExampleIgnored() {
 	chart := fstest.MapFS{
-		".helmignore": {Data: []byte("ci/\n*.md\n")}, "Chart.yaml": {}, "README.md": {}, "ci/values.yaml": {}, "values.yaml": {},
+		".helmignore": {Data: []byte("ci/\n*.md\n")}, "Chart.yaml": {}, "README.md": {}, "ci/values.yaml": {},
+		"values.yaml": {},
 	}
 	ignored, err := helm.Ignored(chart)
 	if err != nil {

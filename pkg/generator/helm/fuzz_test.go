@@ -35,10 +35,12 @@ func FuzzChart(f *testing.F) {
 	f.Add(metadata, "a: {b: [1]}\n", "kind: A\napiVersion: v1\nmetadata: {name: '{{ .Values.a.b | first }}'}\n", "")
 	f.Add(metadata+"dependencies: [{name: b, condition: a, import-values: [{child: a, parent: b}]}]\n", "a: true", "",
 		"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a}}")
-	f.Add("apiVersion: v1\nname: a\nkubeVersion: '>= 1'\n", "global: {a: &a [1], b: *a}", `{{ .Files.Get "a" | fromYaml }}`, "-")
+	f.Add("apiVersion: v1\nname: a\nkubeVersion: '>= 1'\n", "global: {a: &a [1], b: *a}",
+		`{{ .Files.Get "a" | fromYaml }}`, "-")
 	f.Add(metadata, "", "{{ tpl .Values.a . }}\n---\nmetadata: {annotations: {helm.sh/hook: 'pre-install,test', "+
 		"helm.sh/hook-weight: '-5', helm.sh/hook-delete-policy: x}}", "a: [")
-	f.Add(metadata+"type: library\n", "a: {<<: {b: c}}", `{{- define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`, "")
+	f.Add(metadata+"type: library\n", "a: {<<: {b: c}}",
+		`{{- define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`, "")
 	fuzzing.Run(f, func(t *testing.T, metadata, values, template, definition string) {
 		renderAny(t, fstest.MapFS{
 			"Chart.yaml":            {Data: []byte(metadata)},
@@ -63,7 +65,10 @@ func FuzzArchive(f *testing.F) {
 			"Chart.yaml":   {Data: []byte("apiVersion: v2\nname: b\nversion: 1.0.0\n")},
 			"charts/a.tgz": {Data: archive},
 		})
-		unpacked, err := packedsource.Unpack(archive, packedsource.Limits{Entries: 50, FileBytes: 1 << 16, TotalBytes: 1 << 18})
+		unpacked, err := packedsource.Unpack(archive, packedsource.Limits{
+			Entries: 50, FileBytes: 1 << 16,
+			TotalBytes: 1 << 18,
+		})
 		if err != nil {
 			return
 		}

@@ -37,7 +37,8 @@ func TestConcurrentRenderingsDoNotInfluenceEachOther(t *testing.T) {
 		"Chart.yaml": "apiVersion: v2\nname: demo\nversion: 0.0.1\n" +
 			"dependencies: [{name: sub, alias: other, version: '*', condition: other.enabled, import-values: [{child: shared, " +
 			"parent: imported}]}]\n",
-		"templates/a.yaml":            configMap + "data: {number: {{ .Values.number | quote }}, imported: {{ dig \"imported\" \"word\" \"none\" .Values.AsMap }}}\n",
+		"templates/a.yaml": configMap +
+			"data: {number: {{ .Values.number | quote }}, imported: {{ dig \"imported\" \"word\" \"none\" .Values.AsMap }}}\n",
 		"charts/sub/Chart.yaml":       "apiVersion: v2\nname: sub\nversion: 0.0.1\n",
 		"charts/sub/values.yaml":      "shared: {word: hello}\n",
 		"charts/sub/templates/b.yaml": strings.Replace(configMap, "name: a", "name: b", 1),

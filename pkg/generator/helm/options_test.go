@@ -38,9 +38,13 @@ func namesOf(objects []client.Object) []string {
 
 func TestRawKeepsHooksAsHelmPrintsThem(t *testing.T) {
 	files := map[string]string{"crds/a.yaml": strings.Replace(configMap, "name: a", "name: definition", 1)}
-	for _, hook := range []string{"pre-install", "post-upgrade", "pre-delete", "post-rollback", "test", "test-success", "Pre-Install, test"} {
+	for _, hook := range []string{
+		"pre-install", "post-upgrade", "pre-delete", "post-rollback", "test", "test-success",
+		"Pre-Install, test",
+	} {
 		name := strings.ToLower(strings.ReplaceAll(hook, ", ", "-and-"))
-		files["templates/"+name+".yaml"] = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name + "\n  annotations: {helm.sh/hook: '" + hook + "'}\n"
+		files["templates/"+name+".yaml"] = "apiVersion: v1\nkind: Secret\nmetadata:\n  name: " + name +
+			"\n  annotations: {helm.sh/hook: '" + hook + "'}\n"
 	}
 	files["templates/unknown.yaml"] = strings.Replace(
 		files["templates/test.yaml"],
@@ -116,7 +120,10 @@ func TestHookTimeoutIsTheTimeoutOfHooksThatSetNone(t *testing.T) {
 		want      map[string]string
 	}{
 		{"no timeout by default", base, 1, map[string]string{"own": "7m"}},
-		{"all hooks of an installation", timed, 1, map[string]string{"hook": "1m30s", "own": "7m", "last": "1m30s", "kept": "1m30s"}},
+		{"all hooks of an installation", timed, 1, map[string]string{
+			"hook": "1m30s", "own": "7m", "last": "1m30s",
+			"kept": "1m30s",
+		}},
 		{"only the hooks that an upgrade runs", timed, 2, map[string]string{"last": "1m30s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -254,7 +261,8 @@ func TestADefinitionThatASubChartRepeatsIsRenderedOnce(t *testing.T) {
 	if len(objects) != 1 || dataOf(t, objects[0])["value"] != "chart" {
 		t.Errorf("got %d objects, want the definition of the chart", len(objects))
 	}
-	if len(told) != 1 || !strings.Contains(told[0], "crds/a.yaml and") || !strings.Contains(told[0], "the first one is used") {
+	if len(told) != 1 || !strings.Contains(told[0], "crds/a.yaml and") || !strings.Contains(told[0],
+		"the first one is used") {
 		t.Errorf("got the messages %q", told)
 	}
 	if raw := generate(t, chartOf(files), helm.Options{Raw: true}, req); len(raw) != 2 {
@@ -269,11 +277,13 @@ func TestRawHasTheOrderOfHelmTemplate(t *testing.T) {
 	}
 	const hook = `helm.sh/hook: pre-install, helm.sh/hook-weight: "5"`
 	files := map[string]string{
-		"crds/z.yaml":          manifest("CustomResourceDefinition", "definition", ""),
-		"templates/a.yaml":     manifest("Widget", "widget", "") + manifest("Job", "job", ""),
-		"templates/b.yaml":     manifest("Gadget", "gadget", "") + manifest("Secret", "second", "") + manifest("Secret", "first", ""),
-		"templates/c.yaml":     manifest("Namespace", "namespace", ""),
-		"templates/a-hook.yml": manifest("Job", "hook-job", `helm.sh/hook: pre-install, helm.sh/hook-weight: "-5"`) + manifest("Secret", "hook-secret", hook),
+		"crds/z.yaml":      manifest("CustomResourceDefinition", "definition", ""),
+		"templates/a.yaml": manifest("Widget", "widget", "") + manifest("Job", "job", ""),
+		"templates/b.yaml": manifest("Gadget", "gadget", "") + manifest("Secret", "second", "") + manifest("Secret",
+			"first", ""),
+		"templates/c.yaml": manifest("Namespace", "namespace", ""),
+		"templates/a-hook.yml": manifest("Job", "hook-job", `helm.sh/hook: pre-install, helm.sh/hook-weight: "-5"`) +
+			manifest("Secret", "hook-secret", hook),
 	}
 	objects := generate(t, chartOf(files), helm.Options{Raw: true}, generator.Request{Revision: 1})
 	want := []string{"definition", "namespace", "second", "first", "job", "gadget", "widget", "hook-secret", "hook-job"}

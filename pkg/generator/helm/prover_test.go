@@ -12,13 +12,18 @@ func TestWhatIsProvenOfAChart(t *testing.T) {
 		files map[string]string
 		want  bool
 	}{
-		"no functions":       {map[string]string{"templates/a.yaml": configMap}, true},
-		"values and helpers": {map[string]string{"templates/a.yaml": configMap + "data: {{ toYaml .Values | nindent 2 }}\n"}, true},
+		"no functions": {map[string]string{"templates/a.yaml": configMap}, true},
+		"values and helpers": {
+			map[string]string{"templates/a.yaml": configMap + "data: {{ toYaml .Values | nindent 2 }}\n"},
+			true,
+		},
 		"names of the chart and the release": {map[string]string{
 			"templates/a.yaml": configMap + "data: {a: {{ printf \"%s-%s\" .Chart.Name .Release.Name | quote }}}\n",
 		}, true},
 		"capabilities": {map[string]string{
-			"templates/a.yaml": configMap + "data: {a: {{ .Capabilities.KubeVersion.Version | quote }}, b: {{ .Capabilities.APIVersions.Has \"v1\" | quote }}}\n",
+			"templates/a.yaml": configMap +
+				"data: {a: {{ .Capabilities.KubeVersion.Version | quote }}, b: {{ .Capabilities.APIVersions.Has \"v1\" " +
+				"| quote }}}\n",
 		}, true},
 		"files of the chart": {map[string]string{
 			"x.txt": "x", "templates/a.yaml": configMap + "data: {{ (.Files.Glob \"*.txt\").AsConfig | nindent 2 }}\n",
@@ -40,9 +45,14 @@ func TestWhatIsProvenOfAChart(t *testing.T) {
 		"a random value that is not called": {map[string]string{
 			"templates/a.yaml": configMap + "data: {a: '{{ if .Values.never }}{{ randAlphaNum 5 }}{{ end }}'}\n",
 		}, true},
-		"the time":                {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ now | quote }}}\n"}, false},
-		"a look-up":               {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ lookup \"v1\" \"Pod\" \"\" \"a\" | len | quote }}}\n"}, false},
-		"a chart that is printed": {map[string]string{"templates/a.yaml": configMap + "data: {a: {{ .Chart | toString | len | quote }}}\n"}, false},
+		"the time": {
+			map[string]string{"templates/a.yaml": configMap + "data: {a: {{ now | quote }}}\n"},
+			false,
+		},
+		"a look-up": {map[string]string{"templates/a.yaml": configMap +
+			"data: {a: {{ lookup \"v1\" \"Pod\" \"\" \"a\" | len | quote }}}\n"}, false},
+		"a chart that is printed": {map[string]string{"templates/a.yaml": configMap +
+			"data: {a: {{ .Chart | toString | len | quote }}}\n"}, false},
 		"a text that cannot be read": {map[string]string{
 			"templates/a.yaml": configMap + "data: {a: {{ (fromYaml \"[\").Error | len | quote }}}\n",
 		}, false},

@@ -15,7 +15,8 @@ func doubling(keyword string, levels int) string {
 	var text strings.Builder
 	text.WriteString(`{"$ref": "#/definitions/d0", "definitions": {`)
 	for i := range levels {
-		fmt.Fprintf(&text, `"d%d": {"%s": [{"$ref": "#/definitions/d%d"}, {"$ref": "#/definitions/d%d"}]},`, i, keyword, i+1, i+1)
+		fmt.Fprintf(&text, `"d%d": {"%s": [{"$ref": "#/definitions/d%d"}, {"$ref": "#/definitions/d%d"}]},`, i,
+			keyword, i+1, i+1)
 	}
 	fmt.Fprintf(&text, `"d%d": {"type": "string"}}}`, levels)
 	return text.String()
@@ -58,13 +59,16 @@ func TestSchemasThatWouldHurtTheOperatorEnd(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		"branches that double":           {doubling("anyOf", 31), nil, tooMuch},
-		"alternatives that double":       {doubling("oneOf", 31), nil, tooMuch},
-		"requirements that double":       {doubling("allOf", 31), nil, tooMuch},
-		"branches that double seldom":    {doubling("anyOf", 10), nil, "values: got object, want string"},
-		"a chain of references":          {chain(20_000), nil, "below more than 5000 other schemas"},
-		"a short chain of references":    {chain(500), nil, ""},
-		"a schema that refers to itself": {`{"$ref": "#"}`, nil, "the schema # refers to itself for the same value, without end"},
+		"branches that double":        {doubling("anyOf", 31), nil, tooMuch},
+		"alternatives that double":    {doubling("oneOf", 31), nil, tooMuch},
+		"requirements that double":    {doubling("allOf", 31), nil, tooMuch},
+		"branches that double seldom": {doubling("anyOf", 10), nil, "values: got object, want string"},
+		"a chain of references":       {chain(20_000), nil, "below more than 5000 other schemas"},
+		"a short chain of references": {chain(500), nil, ""},
+		"a schema that refers to itself": {
+			`{"$ref": "#"}`, nil,
+			"the schema # refers to itself for the same value, without end",
+		},
 		"a schema that refers to itself for other values": {
 			`{"additionalProperties": {"$ref": "#"}}`, map[string]any{"a": map[string]any{"b": map[string]any{}}}, "",
 		},
@@ -79,15 +83,27 @@ func TestSchemasThatWouldHurtTheOperatorEnd(t *testing.T) {
 			strings.NewReplacer(`"anyOf": [`, `"dependentSchemas": {"a": `, `}, {"$ref"`, `}, "b": {"$ref"`, `}]}`, `}}}`).
 				Replace(doubling("anyOf", 31)), map[string]any{"a": true, "b": true}, tooMuch,
 		},
-		"a schema with many nodes":  {`{"enum": [` + strings.Repeat("{},", 100_000) + `1]}`, nil, tooMany},
-		"a schema that is deep":     {strings.Repeat(`{"not":`, 300) + "{}" + strings.Repeat("}", 300), nil, "nest more than 200 deep"},
-		"a very deep schema":        {strings.Repeat("[", 1_000_000), nil, "nest more than 200 deep"},
-		"a large number":            {`{"minimum": 1e999999}`, nil, "the number 1e999999 has an exponent beyond 400"},
-		"a small number":            {`{"minimum": 1E-999999}`, nil, "has an exponent beyond 400"},
-		"a large pattern":           {`{"pattern": "(` + strings.Repeat("a", 100) + `){1000}"}`, nil, "compiles to more than 50000 instructions"},
-		"many patterns":             {`{"anyOf": [` + manyPatterns + `]}`, nil, tooLarge},
-		"many violations":           {`{"additionalProperties": {"type": "string"}}`, numbered(150), "values: 50 more violations"},
-		"a schema with a long enum": {`{"additionalProperties": {"enum": [` + strings.Repeat("1,", 40_000) + `1]}}`, numbered(300), tooMuch},
+		"a schema with many nodes": {`{"enum": [` + strings.Repeat("{},", 100_000) + `1]}`, nil, tooMany},
+		"a schema that is deep": {
+			strings.Repeat(`{"not":`, 300) + "{}" + strings.Repeat("}", 300), nil,
+			"nest more than 200 deep",
+		},
+		"a very deep schema": {strings.Repeat("[", 1_000_000), nil, "nest more than 200 deep"},
+		"a large number":     {`{"minimum": 1e999999}`, nil, "the number 1e999999 has an exponent beyond 400"},
+		"a small number":     {`{"minimum": 1E-999999}`, nil, "has an exponent beyond 400"},
+		"a large pattern": {
+			`{"pattern": "(` + strings.Repeat("a", 100) + `){1000}"}`, nil,
+			"compiles to more than 50000 instructions",
+		},
+		"many patterns": {`{"anyOf": [` + manyPatterns + `]}`, nil, tooLarge},
+		"many violations": {
+			`{"additionalProperties": {"type": "string"}}`, numbered(150),
+			"values: 50 more violations",
+		},
+		"a schema with a long enum": {
+			`{"additionalProperties": {"enum": [` + strings.Repeat("1,", 40_000) + `1]}}`,
+			numbered(300), tooMuch,
+		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

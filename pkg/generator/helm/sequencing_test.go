@@ -15,7 +15,8 @@ const prefix = "demo.example.io"
 
 // grouped returns a manifest with annotations, which are written as "key: value".
 func grouped(kind, name string, annotations ...string) string {
-	return fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata:\n  name: %s\n  annotations:\n    %s\n", kind, name, strings.Join(annotations, "\n    "))
+	return fmt.Sprintf("apiVersion: v1\nkind: %s\nmetadata:\n  name: %s\n  annotations:\n    %s\n", kind, name,
+		strings.Join(annotations, "\n    "))
 }
 
 const (
@@ -31,7 +32,8 @@ func sequencedChart() map[string]string {
 		"templates/namespace.yaml": grouped("Namespace", "own", fmt.Sprintf(inGroup, "web")),
 		"templates/hook.yaml":      grouped("ConfigMap", "hook", "helm.sh/hook: post-install", fmt.Sprintf(needs, "web")),
 		"charts/sub/Chart.yaml":    "{apiVersion: v2, name: sub, version: 1.0.0}",
-		"charts/sub/templates/sub.yaml": grouped("ConfigMap", "sub", fmt.Sprintf(inGroup, "web"), fmt.Sprintf(needs, "none")) + "---\n" +
+		"charts/sub/templates/sub.yaml": grouped("ConfigMap", "sub", fmt.Sprintf(inGroup, "web"),
+			fmt.Sprintf(needs, "none")) + "---\n" +
 			grouped("ConfigMap", "alone", fmt.Sprintf(needs, "web")),
 	}
 }
@@ -56,7 +58,8 @@ func dependenciesOf(objects []client.Object) map[string]string {
 
 func TestResourceGroupsBecomeDependencies(t *testing.T) {
 	options := helm.Options{AnnotationPrefix: prefix, Sequencing: true}
-	got := dependenciesOf(generate(t, chartOf(sequencedChart()), options, generator.Request{Namespace: "shop", Revision: 1}))
+	got := dependenciesOf(generate(t, chartOf(sequencedChart()), options,
+		generator.Request{Namespace: "shop", Revision: 1}))
 	want := map[string]string{
 		"db": "database", "web": "web | @database?", "more": "web | @database?", "own": "web", "hook": "",
 		"sub": "sub.web | @sub.none?", "alone": "@sub.web?",
@@ -70,7 +73,8 @@ func TestResourceGroupsBecomeDependencies(t *testing.T) {
 
 func TestResourceGroupsHaveNoEffectByDefault(t *testing.T) {
 	options := helm.Options{AnnotationPrefix: prefix}
-	for name, settings := range dependenciesOf(generate(t, chartOf(sequencedChart()), options, generator.Request{Namespace: "shop", Revision: 1})) {
+	for name, settings := range dependenciesOf(generate(t, chartOf(sequencedChart()), options,
+		generator.Request{Namespace: "shop", Revision: 1})) {
 		if settings != "" && settings != "left" {
 			t.Errorf("%s: got %q", name, settings)
 		}
@@ -85,7 +89,8 @@ func TestResourceGroupsThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	const want = `templates/a.yaml: ConfigMap a: annotation helm.sh/depends-on/resource-groups: want a list of groups as JSON, such as ["database"]`
-	if _, err := g.Generate(t.Context(), generator.Request{Revision: 1}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := g.Generate(t.Context(), generator.Request{Revision: 1}); err == nil ||
+		!strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := helm.New(nil, helm.Options{Sequencing: true}); err == nil {

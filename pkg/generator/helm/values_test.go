@@ -89,7 +89,8 @@ func TestValuesAreMergedAsHelmDoes(t *testing.T) {
 func TestWholeNumbersArePrintedWithTheirDigits(t *testing.T) {
 	files := map[string]string{
 		"values.yaml": "limit: 3\nsize: 2.5\n",
-		"templates/a.yaml": configMap + "data:\n  tag: \"{{ .Values.tag }}\"\n  formatted: {{ printf \"%v\" .Values.tag | quote }}\n" +
+		"templates/a.yaml": configMap +
+			"data:\n  tag: \"{{ .Values.tag }}\"\n  formatted: {{ printf \"%v\" .Values.tag | quote }}\n" +
 			"  nested: \"{{ index .Values.list 0 }}\"\n  yaml: {{ toYaml .Values.tag | quote }}\n" +
 			"  more: \"{{ gt .Values.count .Values.limit }}\"\n",
 	}

@@ -31,7 +31,10 @@ func TestResultsAreReservedBeforeTheyAreDecoded(t *testing.T) {
 		{name: "objects that others leave no memory for", act: "echo", value: large, bytes: 80 * mebibyte},
 		{name: "objects that need more than all memory", act: "echo", value: large, bytes: 10 * mebibyte, tooLarge: true},
 		{name: "a source that others leave no memory for", act: "inputs", source: source, bytes: 80 * mebibyte},
-		{name: "a source that needs more than all memory", act: "inputs", source: source, bytes: 10 * mebibyte, tooLarge: true},
+		{
+			name: "a source that needs more than all memory", act: "inputs", source: source, bytes: 10 * mebibyte,
+			tooLarge: true,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			g := newGenerator(t)

@@ -148,7 +148,8 @@ var acts = map[string]func(ctx context.Context, req generator.Request) (any, err
 		return nil, nil
 	},
 	"get": func(ctx context.Context, req generator.Request) (any, error) {
-		o, err := req.Target.Get(ctx, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "shop", fmt.Sprint(req.Parameters["value"]))
+		o, err := req.Target.Get(ctx, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "shop",
+			fmt.Sprint(req.Parameters["value"]))
 		if err != nil {
 			return nil, fmt.Errorf("look up %q (missing %v, unserved %v): %w", req.Parameters["value"],
 				apierrors.IsNotFound(err), meta.IsNoMatchError(err), err)
@@ -333,13 +334,19 @@ func TestARequestArrivesCompletely(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var told []string
 	req := requestOf("inputs", nil)
-	req.Component = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c"}, Data: map[string]string{"a": "b"}}
+	req.Component = &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "c"},
+		Data:       map[string]string{"a": "b"},
+	}
 	req.Source = fstest.MapFS{"charts/web/Chart.yaml": {Data: []byte("name: web")}}
 	req.SourceDigest, req.Revision, req.Digest, req.Now, req.Trial = "s", 7, "d", now, true
 	req.References = generator.References{
 		{Kind: metav1alpha1.SecretReference, Namespace: "shop", Name: "keys"}: {"k": []byte("\x00v")},
 	}
-	req.Capabilities = generator.Capabilities{Version: version.Info{Minor: "36"}, APIVersions: generator.NewAPIVersions("apps/v1", "batch/v1")}
+	req.Capabilities = generator.Capabilities{
+		Version:     version.Info{Minor: "36"},
+		APIVersions: generator.NewAPIVersions("apps/v1", "batch/v1"),
+	}
 	asked := map[string]bool{}
 	req.Capabilities.APIVersions = req.Capabilities.APIVersions.Recorded(func(v string) { asked[v] = true })
 	req.Report = func(r generator.Result) { told = append(told, r.Message) }
@@ -474,13 +481,36 @@ func TestAnErrorKeepsWhatCallersDistinguish(t *testing.T) {
 		act, value, message string
 		is                  func(error) bool
 	}{
-		{"get", "missing", `look up "missing" (missing true, unserved false): configmaps "missing" not found`, apierrors.IsNotFound},
-		{"get", "unserved", `look up "unserved" (missing false, unserved true): no matches for kind "ConfigMap" in version "v1"`, meta.IsNoMatchError},
-		{"get", "forbidden", `look up "forbidden" (missing false, unserved false): configmaps "forbidden" is forbidden: no right`, apierrors.IsForbidden},
-		{"get", "busy", `look up "busy" (missing false, unserved false): the API server is busy`, func(err error) bool { return errors.Is(err, errBusy) }},
+		{
+			"get", "missing", `look up "missing" (missing true, unserved false): configmaps "missing" not found`,
+			apierrors.IsNotFound,
+		},
+		{
+			"get", "unserved",
+			`look up "unserved" (missing false, unserved true): no matches for kind "ConfigMap" in version "v1"`,
+			meta.IsNoMatchError,
+		},
+		{
+			"get", "forbidden",
+			`look up "forbidden" (missing false, unserved false): configmaps "forbidden" is forbidden: no right`,
+			apierrors.IsForbidden,
+		},
+		{
+			"get", "busy",
+			`look up "busy" (missing false, unserved false): the API server is busy`, func(err error) bool {
+				return errors.Is(
+					err, errBusy)
+			},
+		},
 		{"outside", "", "outside: the API server is busy", func(err error) bool { return errors.Is(err, errBusy) }},
-		{"retry", "", "wrapped: retry after 5s", func(err error) bool { return errors.As(err, &retry) && retry.RetryAfter() == 5*time.Second }},
-		{"terminal", "", "wrapped: terminal error: never", func(err error) bool { return errors.Is(err, reconcile.TerminalError(nil)) }},
+		{"retry", "", "wrapped: retry after 5s", func(err error) bool {
+			return errors.As(err, &retry) &&
+				retry.RetryAfter() == 5*time.Second
+		}},
+		{"terminal", "", "wrapped: terminal error: never", func(err error) bool {
+			return errors.Is(err,
+				reconcile.TerminalError(nil))
+		}},
 		{"panic", "", "the generator panicked: by a test", func(err error) bool { return !errors.As(err, &retry) }},
 	} {
 		_, err := render(t, g, c.act, c.value)

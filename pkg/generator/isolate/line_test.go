@@ -167,7 +167,8 @@ func TestRequestsWithoutATurnWaitInTheCall(t *testing.T) {
 func TestALongRenderingIsStoppedForOthersAndGoesOnInALongPlace(t *testing.T) {
 	q := newQueue(t, 2)
 	stopped := make(chan error, 1)
-	a1, a2, a3 := turn.With(t.Context(), q.turn("a1")), turn.With(t.Context(), q.turn("a2")), turn.With(t.Context(), q.turn("a3"))
+	a1, a2, a3 := turn.With(t.Context(), q.turn("a1")), turn.With(t.Context(), q.turn("a2")), turn.With(t.Context(),
+		q.turn("a3"))
 	for _, err := range []error{
 		q.begin(a1, "a1", never),
 		q.begin(a2, "a2", func(cause error) { stopped <- cause }),
@@ -302,7 +303,10 @@ func TestLongRenderingsOfOneNamespaceDoNotHoldUpAnother(t *testing.T) {
 	}
 	isRunning := func(number int) {
 		t.Helper()
-		q.waitFor("a rendering", func() bool { return strings.Contains(q.phases(), fmt.Sprintf("hostile/%d Running", number)) })
+		q.waitFor("a rendering", func() bool {
+			return strings.Contains(q.phases(),
+				fmt.Sprintf("hostile/%d Running", number))
+		})
 	}
 	hostile(1)
 	isRunning(1)

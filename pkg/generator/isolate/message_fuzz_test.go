@@ -22,7 +22,10 @@ func FuzzMessage(f *testing.F) {
 	object := map[string]any{"kind": "A", "metadata": map[string]any{"labels": []any{int64(1), nil, 1.5, true}}}
 	for _, seed := range []message{
 		{Done: &outcome{Objects: []map[string]any{object, nil}, Asked: []string{"", "v1"}, Versions: []string{"a"}}},
-		{Done: &outcome{Failure: &failure{Message: "a", Status: []byte(`{"code":404}`), NoMatch: &noMatch{}, Terminal: true}}},
+		{Done: &outcome{Failure: &failure{
+			Message: "a", Status: []byte(`{"code":404}`), NoMatch: &noMatch{},
+			Terminal: true,
+		}}},
 		{Done: &outcome{Results: []generator.Result{{Message: "a"}}, Failure: &failure{RetryAfter: new(time.Second)}}},
 		{Question: &question{Topic: topicOwns, Object: object}},
 		{Question: &question{Topic: topicGet, GVK: schema.GroupVersionKind{Kind: "A"}, Name: "a"}},

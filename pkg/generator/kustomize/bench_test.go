@@ -45,9 +45,11 @@ func BenchmarkGenerate(b *testing.B) {
 		_, _ = fmt.Fprintf(&resources, "---\n"+benchmarkDeployment, i)
 	}
 	files := map[string]string{
-		"base/resources.yaml":     resources.String(),
-		"base/kustomization.yaml": "resources: [resources.yaml]\nconfigMapGenerator: [{name: settings, literals: [level=info]}]",
-		"kustomization.yaml": "resources: [base]\nnamespace: shop\nnamePrefix: prod-\nimages: [{name: registry.example.com/web, newTag: '2.0'}]\n" +
+		"base/resources.yaml": resources.String(),
+		"base/kustomization.yaml": "resources: [resources.yaml]\n" +
+			"configMapGenerator: [{name: settings, literals: [level=info]}]",
+		"kustomization.yaml": "resources: [base]\nnamespace: shop\nnamePrefix: prod-\n" +
+			"images: [{name: registry.example.com/web, newTag: '2.0'}]\n" +
 			"patches: [{target: {kind: Deployment}, patch: '[{\"op\": \"replace\", \"path\": \"/spec/replicas\", \"value\": " +
 			"3}]'}]",
 	}

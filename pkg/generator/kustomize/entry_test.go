@@ -12,8 +12,9 @@ func TestAnEntryIsRenderedAsTheTopOfTheBuild(t *testing.T) {
 		"base/kustomization.yaml":    "resources: [a.yaml]",
 		"base/a.yaml":                configMap,
 		"overlay/kustomization.yaml": "resources: [../base]\nbuildMetadata: [originAnnotations]",
-		"part/kustomization.yaml":    "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\nresources: [../base]\nnamePrefix: part-",
-		"plain/b.yaml":               "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n",
+		"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" +
+			"resources: [../base]\nnamePrefix: part-",
+		"plain/b.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\n",
 	})
 	cases := map[string]struct {
 		folder, name, origin string

@@ -49,18 +49,23 @@ func TestErrors(t *testing.T) {
 		},
 		"remote entries in referenced kustomizations": {
 			files: map[string]string{
-				"kustomization.yaml":      "resources: [base]\ncomponents: [part]",
-				"base/kustomization.yaml": "bases: ['https://example.com/b']\ncrds: ['https://example.com/c']\nopenapi: {path: 'https://example.com/d'}",
-				"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches: [{path: 'https://example.com/e'}]",
+				"kustomization.yaml": "resources: [base]\ncomponents: [part]",
+				"base/kustomization.yaml": "bases: ['https://example.com/b']\ncrds: ['https://example.com/c']\n" +
+					"openapi: {path: 'https://example.com/d'}",
+				"part/kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n" +
+					"patches: [{path: 'https://example.com/e'}]",
 			},
 			want: []string{
-				`base/kustomization.yaml: resources: "https://example.com/b"`, `base/kustomization.yaml: crds: "https://example.com/c"`,
-				`base/kustomization.yaml: openapi: "https://example.com/d"`, `part/kustomization.yaml: patches: "https://example.com/e"`,
+				`base/kustomization.yaml: resources: "https://example.com/b"`,
+				`base/kustomization.yaml: crds: "https://example.com/c"`,
+				`base/kustomization.yaml: openapi: "https://example.com/d"`,
+				`part/kustomization.yaml: patches: "https://example.com/e"`,
 			},
 		},
 		"remote files of generators": {
 			files: map[string]string{
-				"kustomization.yaml": "configMapGenerator: [{name: a, files: ['k=https://example.com/a'], envs: ['https://example.com/b']}]\n" +
+				"kustomization.yaml": "configMapGenerator: [{name: a, files: ['k=https://example.com/a'], envs: " +
+					"['https://example.com/b']}]\n" +
 					"secretGenerator: [{name: a, env: 'https://example.com/c'}]\nreplacements: [{path: 'https://example.com/d'}]\n" +
 					"configurations: ['https://example.com/e']\npatchesStrategicMerge: ['https://example.com/f']\npatchesJson6902: " +
 					"[{path: 'https://example.com/g'}]\n",
@@ -124,7 +129,8 @@ func TestErrors(t *testing.T) {
 		},
 		"a remote file in the configuration of a plugin": {
 			files: map[string]string{
-				"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n  metadata: {name: a}\n" +
+				"kustomization.yaml": "transformers:\n- |-\n  apiVersion: builtin\n  kind: PatchTransformer\n" +
+					"  metadata: {name: a}\n" +
 					"  path: https://example.com/patch.yaml\n",
 			},
 			want: []string{`PatchTransformer a.path: "https://example.com/patch.yaml" is a remote address`},
@@ -153,8 +159,9 @@ func TestErrors(t *testing.T) {
 		},
 		"a patch without target for an object that does not exist": {
 			files: map[string]string{
-				"kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}'}]",
-				"a.yaml":             configMap,
+				"kustomization.yaml": "resources: [a.yaml]\npatches: [{patch: '{apiVersion: v1, kind: ConfigMap, metadata: " +
+					"{name: b}}'}]",
+				"a.yaml": configMap,
 			},
 			want: []string{"build the kustomization: ", "no resource matches strategic merge patch"},
 		},

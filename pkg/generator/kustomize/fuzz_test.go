@@ -22,7 +22,8 @@ func FuzzKustomization(f *testing.F) {
 	f.Add("resources: [a.yaml]\nreplacements: [{source: {kind: Deployment}, targets: [{select: {name: a}, "+
 		"fieldPaths: [spec.template.spec.containers.[name=d].image]}]}]\n", object, "")
 	f.Add("resources: [a.yaml, .]\ntransformers: [more.yaml]\nimages: [{name: e, newTag: '2'}]\n", object,
-		"apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: b-\nfieldSpecs: [{path: metadata/name}]\n")
+		"apiVersion: builtin\nkind: PrefixTransformer\nmetadata: {name: a}\nprefix: b-\n"+
+			"fieldSpecs: [{path: metadata/name}]\n")
 	f.Add("generators: [more.yaml]\nconfigMapGenerator: [{name: a, files: [a.yaml], literals: [a=b]}]\n", "a: &a [*a]",
 		"apiVersion: builtin\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\n")
 	f.Add("components: [.]\nconfigurations: [more.yaml]\ncrds: [a.yaml]\nopenapi: {path: more.yaml}\n", object,
@@ -43,10 +44,13 @@ func FuzzKustomization(f *testing.F) {
 
 // The patches and images of post-renderers are texts of a tenant.
 func FuzzChanges(f *testing.F) {
-	const object = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {b: c}}\nspec: {containers: [{name: d, image: e}]}\n"
+	const object = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {b: c}}\n" +
+		"spec: {containers: [{name: d, image: e}]}\n"
 	f.Add("metadata: {labels: {b: null}}\n", "Pod", "a|b", "b=c,!d", "e", object)
-	f.Add("- {op: add, path: /spec/containers/-, value: {}}\n- {op: move, from: /a, path: /b~1}\n", ".*", "", "", "", object)
-	f.Add("spec: {containers: [{$patch: delete, name: d}]}\n$patch: merge\n", "", "", "b in (c, d)", "e:1@sha256:2", object)
+	f.Add("- {op: add, path: /spec/containers/-, value: {}}\n- {op: move, from: /a, path: /b~1}\n", ".*", "",
+		"", "", object)
+	f.Add("spec: {containers: [{$patch: delete, name: d}]}\n$patch: merge\n", "", "", "b in (c, d)",
+		"e:1@sha256:2", object)
 	f.Add("$patch: delete\nmetadata: {name: a}\nkind: Pod\n", "(", "a{1000}", "b notin", "[", object+"---\n"+object)
 	fuzzing.Run(f, func(t *testing.T, patch, kind, name, labels, image, stream string) {
 		objects, err := manifests.Decode("f.yaml", []byte(stream))

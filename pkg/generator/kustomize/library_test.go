@@ -54,10 +54,14 @@ func TestTheOrderOfObjects(t *testing.T) {
 		options kustomize.Options
 		want    []string
 	}{
-		"the files":                      {"", kustomize.Options{}, []string{"s", "c", "n"}},
-		"kustomize build":                {"", kustomize.Options{LegacyOrder: true}, []string{"n", "c", "s"}},
-		"sortOptions":                    {"sortOptions: {order: legacy}\n", kustomize.Options{}, []string{"n", "c", "s"}},
-		"sortOptions before the default": {"sortOptions: {order: fifo}\n", kustomize.Options{LegacyOrder: true}, []string{"s", "c", "n"}},
+		"the files":       {"", kustomize.Options{}, []string{"s", "c", "n"}},
+		"kustomize build": {"", kustomize.Options{LegacyOrder: true}, []string{"n", "c", "s"}},
+		"sortOptions":     {"sortOptions: {order: legacy}\n", kustomize.Options{}, []string{"n", "c", "s"}},
+		"sortOptions before the default": {
+			"sortOptions: {order: fifo}\n",
+			kustomize.Options{LegacyOrder: true},
+			[]string{"s", "c", "n"},
+		},
 	}
 	var printed bytes.Buffer
 	log.SetOutput(&printed)

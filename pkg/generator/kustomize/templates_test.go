@@ -35,7 +35,8 @@ func TestErrorsOfTemplates(t *testing.T) {
 				config: "suffix: a/b\ndelimiters: {left: '[['}\nmissingKeys: Error\n\ninclude: [../lib, /lib]\n",
 			},
 			want: []string{
-				config + `:1: suffix: "a/b" is a path`, config + ":2: delimiters: only one", config + `:3: missingKeys: "Error" is neither Fail nor Empty`,
+				config + `:1: suffix: "a/b" is a path`, config + ":2: delimiters: only one",
+				config + `:3: missingKeys: "Error" is neither Fail nor Empty`,
 				config + `:5: include: "../lib" leaves the source`, config + `:5: include: "/lib" is not a relative path`,
 			},
 		},
@@ -90,7 +91,8 @@ func TestErrorsOfTemplates(t *testing.T) {
 		},
 		"a patch that fails when kustomize reads it": {
 			files: map[string]string{
-				config: "", "kustomization.yaml": kustomization + "\npatchesStrategicMerge: [p.yaml]", "a.yaml": configMap, "p.yaml": "{{ fail \"stop\" }}",
+				config: "", "kustomization.yaml": kustomization + "\npatchesStrategicMerge: [p.yaml]", "a.yaml": configMap,
+				"p.yaml": "{{ fail \"stop\" }}",
 			},
 			want: []string{"p.yaml:1", "stop"},
 		},
@@ -105,7 +107,8 @@ func TestErrorsOfTemplates(t *testing.T) {
 		},
 		"a base with an invalid configuration": {
 			files: map[string]string{
-				"kustomization.yaml": "resources: [base]", "base/kustomization.yaml": "", "base/" + config: "\nsuffx: a\n", "other/" + config: "suffx: b",
+				"kustomization.yaml": "resources: [base]", "base/kustomization.yaml": "", "base/" + config: "\nsuffx: a\n",
+				"other/" + config: "suffx: b",
 			},
 			want: []string{"base/" + config + ":2: unknown field suffx"},
 		},
@@ -120,7 +123,8 @@ func TestErrorsOfTemplates(t *testing.T) {
 			files: map[string]string{
 				config:               "",
 				"kustomization.yaml": "generators: ['{{ print \"g.yaml\" }}']",
-				"g.yaml":             "apiVersion: {{ print \"builtin\" }}\nkind: HelmChartInflationGenerator\nmetadata: {name: a}\n",
+				"g.yaml": "apiVersion: {{ print \"builtin\" }}\nkind: HelmChartInflationGenerator\n" +
+					"metadata: {name: a}\n",
 			},
 			want: []string{"kustomization.yaml: generators: HelmChartInflationGenerator a runs helm"},
 		},

@@ -79,10 +79,19 @@ func TestAPatchWithoutNamespaceChangesTheObjectInTheNamespaceOfTheComponent(t *t
 	}
 	const own, other, patched = ", namespace: apps", ", namespace: other", ", data: {n: 12345678901234567}"
 	for name, c := range map[string]struct{ patch, before, after string }{
-		"the only object of the name":                 {web("", patched), web(own, ""), web(own, patched)},
-		"and not the object in another namespace":     {web("", patched), web(other, "") + web(own, ""), web(other, "") + web(own, patched)},
-		"but the object without a namespace, if any":  {web("", patched), web("", "") + web(other, ""), web("", patched) + web(other, "")},
-		"and a patch with a namespace is not changed": {web(other, patched), web(own, "") + web(other, ""), web(own, "") + web(other, patched)},
+		"the only object of the name": {web("", patched), web(own, ""), web(own, patched)},
+		"and not the object in another namespace": {
+			web("", patched), web(other, "") + web(own, ""),
+			web(other, "") + web(own, patched),
+		},
+		"but the object without a namespace, if any": {
+			web("", patched), web("", "") + web(other, ""),
+			web("", patched) + web(other, ""),
+		},
+		"and a patch with a namespace is not changed": {
+			web(other, patched), web(own, "") + web(other, ""),
+			web(own, "") + web(other, patched),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectChanged(t, kustomize.Changes{Patches: []kustomize.Patch{{Patch: c.patch}}}, c.before, c.after)
@@ -118,9 +127,16 @@ func TestPatchesAreAppliedInTheirOrderToTheirTargets(t *testing.T) {
 		"a label":            {[]kustomize.Patch{replicas(kustomize.Target{LabelSelector: "tier=front"}, "2")}, "2 1"},
 		"another group":      {[]kustomize.Patch{replicas(kustomize.Target{Group: "batch"}, "2")}, "1 1"},
 		"another namespace":  {[]kustomize.Patch{replicas(kustomize.Target{Namespace: "prod"}, "2")}, "1 1"},
-		"the last of two patches takes precedence":                    {[]kustomize.Patch{replicas(kustomize.Target{}, "2"), replicas(kustomize.Target{Name: "web"}, "3")}, "3 2"},
-		"the last of two patches in the other order takes precedence": {[]kustomize.Patch{replicas(kustomize.Target{Name: "web"}, "3"), replicas(kustomize.Target{}, "2")}, "2 2"},
-		"a merge patch with target":                                   {[]kustomize.Patch{{Target: &kustomize.Target{Name: "api"}, Patch: "{spec: {replicas: 7}}"}}, "1 7"},
+		"the last of two patches takes precedence": {[]kustomize.Patch{
+			replicas(kustomize.Target{}, "2"),
+			replicas(kustomize.Target{Name: "web"}, "3"),
+		}, "3 2"},
+		"the last of two patches in the other order takes precedence": {[]kustomize.Patch{replicas(
+			kustomize.Target{Name: "web"}, "3"), replicas(kustomize.Target{}, "2")}, "2 2"},
+		"a merge patch with target": {[]kustomize.Patch{{
+			Target: &kustomize.Target{Name: "api"},
+			Patch:  "{spec: {replicas: 7}}",
+		}}, "1 7"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := transform(t, kustomize.Changes{Patches: c.patches}, deployments)
@@ -221,14 +237,20 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 		`patches[0]: the patch has no kind: add it, or a target, to select the object to change`:                                   one("metadata: {name: a}", nil),
 		`patches[0]: the patch has no metadata.name: add it, or a target, to select the object to change`:                          one("kind: Pod", nil),
 		`patches[0]: no target: JSON patch operations need a target that selects the objects to change`:                            one("[{op: remove, path: /a}]", nil),
-		`patches[0]: no operations`:                                                          one("[]", target),
-		`patches[0]: operation 1: want a map with op and path`:                               one("[a]", target),
-		`patches[0]: operation 2: op "": want one of add, copy, move, remove, replace, test`: one("[{op: remove, path: /a}, {path: /a}]", target),
-		`patches[0]: operation 1: want a path such as /spec/replicas`:                        one("[{op: remove, path: a}]", target),
-		`patches[0]: operation 1: add needs value`:                                           one("[{op: add, path: /a}]", target),
-		"patches[0]: target: error parsing regexp: missing closing ): `^(?:()$`":             one("a: b", &kustomize.Target{Name: "("}),
-		`patches[0]: target: found ',', expected: !, identifier, or 'end of string'`:         one("a: b", &kustomize.Target{LabelSelector: ","}),
-		"images[1]: no name: want the name of the image to replace, without its tag":         {Images: []kustomize.Image{{Name: "a"}, {NewTag: "1"}}},
+		`patches[0]: no operations`:                            one("[]", target),
+		`patches[0]: operation 1: want a map with op and path`: one("[a]", target),
+		`patches[0]: operation 2: op "": want one of add, copy, move, remove, replace, test`: one(
+			"[{op: remove, path: /a}, {path: /a}]", target),
+		`patches[0]: operation 1: want a path such as /spec/replicas`: one("[{op: remove, path: a}]",
+			target),
+		`patches[0]: operation 1: add needs value`: one("[{op: add, path: /a}]",
+			target),
+		"patches[0]: target: error parsing regexp: missing closing ): `^(?:()$`": one("a: b",
+			&kustomize.Target{Name: "("}),
+		`patches[0]: target: found ',', expected: !, identifier, or 'end of string'`: one("a: b",
+			&kustomize.Target{LabelSelector: ","}),
+		"images[1]: no name: want the name of the image to replace, " +
+			"without its tag": {Images: []kustomize.Image{{Name: "a"}, {NewTag: "1"}}},
 	} {
 		_, err := kustomize.NewTransformer(changes)
 		if err == nil || err.Error() != want {
@@ -240,7 +262,8 @@ func TestMistakesInChangesNameTheEntry(t *testing.T) {
 func TestAPatchThatFailsIsNamed(t *testing.T) {
 	fits := kustomize.Patch{Patch: "{spec: {replicas: 2}}", Target: &kustomize.Target{Kind: "Deployment"}}
 	for want, patch := range map[string]kustomize.Patch{
-		"no matches for Id Deployment.v1.apps/none.[noNs]": {Patch: "{apiVersion: apps/v1, kind: Deployment, metadata: {name: none}}"},
+		"no matches for Id Deployment.v1.apps/none.[noNs]": {Patch: "{apiVersion: apps/v1, kind: Deployment, metadata: " +
+			"{name: none}}"},
 		"/spec/absent": {Patch: "[{op: remove, path: /spec/absent}]", Target: &kustomize.Target{Name: "web"}},
 	} {
 		_, err := transform(t, kustomize.Changes{Patches: []kustomize.Patch{fits, patch, fits}}, deployments)

@@ -150,7 +150,8 @@ func TestDefaultMeansPodsThatNameNoServiceAccount(t *testing.T) {
 func TestAVersionTellsTheConfiguration(t *testing.T) {
 	seen := map[string]bool{}
 	for _, transformer := range []generator.Transformer{
-		transform.Labels(map[string]string{"a": "b"}), transform.Labels(map[string]string{"a": "c"}), transform.Annotations(map[string]string{"a": "b"}),
+		transform.Labels(map[string]string{"a": "b"}), transform.Labels(map[string]string{"a": "c"}),
+		transform.Annotations(map[string]string{"a": "b"}),
 		transform.ServiceAccount("a", "b"), transform.ServiceAccount("b", "a"),
 	} {
 		versioner, ok := transformer.(generator.Versioner)
@@ -169,7 +170,10 @@ func replace(stream, account string) string { return strings.ReplaceAll(stream, 
 func TestDependenciesAreAdded(t *testing.T) {
 	isDeployment := func(o *unstructured.Unstructured) bool { return o.GetKind() == "Deployment" }
 	check(t, transform.DependsOn("fairlead.io", isDeployment,
-		manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}, manifests.Key{Group: "apps", Kind: "Deployment", Name: "first"}), `
+		manifests.Key{Group: "apps", Kind: "StatefulSet", Name: "db"}, manifests.Key{
+			Group: "apps", Kind: "Deployment",
+			Name: "first",
+		}), `
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: first}}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: second, annotations: {fairlead.io/depends-on: "@schema,StatefulSet.apps db"}}}

@@ -91,7 +91,8 @@ func TestBind(t *testing.T) {
 		strings.Repeat("a${{ a }}", 256):   strings.Repeat("atext", 256),
 		strings.Repeat("${{ a }}", 257):    "error: it has more than 256 holes",
 	} {
-		bound, err := bindTo(t, exporter("ConfigMap"), annotated("Pod", "target", map[string]any{"spec": map[string]any{"x": []any{text}}}, "bind", "true"), bindable)
+		bound, err := bindTo(t, exporter("ConfigMap"),
+			annotated("Pod", "target", map[string]any{"spec": map[string]any{"x": []any{text}}}, "bind", "true"), bindable)
 		var got any
 		switch {
 		case errors.Is(err, binding.ErrNotYet):
@@ -105,7 +106,8 @@ func TestBind(t *testing.T) {
 			got = list[0]
 		}
 		if expected, fails := want.(string); fails && strings.HasPrefix(expected, "error: ") {
-			if text, ok := got.(string); !ok || !strings.HasPrefix(text, "error: ") || !strings.Contains(text, expected[len("error: "):]) {
+			if text, ok := got.(string); !ok || !strings.HasPrefix(text, "error: ") || !strings.Contains(text,
+				expected[len("error: "):]) {
 				t.Errorf("%.60q: got %v, want %v", text, got, want)
 			}
 			continue
@@ -133,7 +135,9 @@ func TestBindTexts(t *testing.T) {
 	if got := bound.Object.Body.GetLabels()["port"]; got != "3" {
 		t.Errorf("the label is %q", got)
 	}
-	bound, err = bindTo(t, exporter("ConfigMap"), annotated("ConfigMap", "target", map[string]any{"data": map[string]any{"port": "${{ b }}"}}, "bind", "true"), bindable)
+	bound, err = bindTo(t, exporter("ConfigMap"),
+		annotated("ConfigMap", "target", map[string]any{"data": map[string]any{"port": "${{ b }}"}}, "bind", "true"),
+		bindable)
 	if got, _, _ := unstructured.NestedString(bound.Object.Body.Object, "data", "port"); err != nil || got != "3" {
 		t.Errorf("the data is %q, and the error %v", got, err)
 	}
@@ -175,7 +179,8 @@ func TestBindTextsOfPods(t *testing.T) {
 }
 
 func TestErrorsOfSecretsHaveNoValues(t *testing.T) {
-	target := annotated("Secret", "target", map[string]any{"stringData": map[string]any{"x": "${{ int(a) }}"}}, "bind", "true")
+	target := annotated("Secret", "target", map[string]any{"stringData": map[string]any{"x": "${{ int(a) }}"}},
+		"bind", "true")
 	_, err := bindTo(t, exporter("Secret"), target, map[string]any{"a": "hunter2"})
 	if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "its expression failed") {
 		t.Errorf("got the error %v", err)
@@ -193,7 +198,8 @@ func TestErrorsOfSecretsHaveNoValues(t *testing.T) {
 	target.SetKind("ConfigMap")
 	target.Object["data"] = target.Object["stringData"]
 	if _, err := bindTo(t, exporter("Secret"), target, bindable); err == nil ||
-		!strings.Contains(err.Error(), "a is a value of Secret shop/source, and values of Secrets can be bound into the data of Secrets only") {
+		!strings.Contains(err.Error(),
+			"a is a value of Secret shop/source, and values of Secrets can be bound into the data of Secrets only") {
 		t.Errorf("got the error %v", err)
 	}
 }
@@ -232,7 +238,8 @@ func TestDigestsOfBoundObjects(t *testing.T) {
 		}
 		return bound.Object.Digest
 	}
-	first, again, other, changed := digest("${{ a }}", "1"), digest("${{ a }}", "1"), digest("${{ a }}", "2"), digest("x${{ a }}", "1")
+	first, again, other, changed := digest("${{ a }}", "1"), digest("${{ a }}", "1"), digest("${{ a }}", "2"),
+		digest("x${{ a }}", "1")
 	if first != again || first == other || first == changed {
 		t.Errorf("got %s, %s, %s, %s", first, again, other, changed)
 	}
@@ -254,11 +261,15 @@ func TestContradictionsOfBindings(t *testing.T) {
 			"export names are unique in a component",
 		},
 		"a hole waits for a later wave": {
-			[]*unstructured.Unstructured{annotated("Pod", "other", nil, "export", "a=self.a", "order", "1"), hole("x", "${{ a }}")},
+			[]*unstructured.Unstructured{
+				annotated("Pod", "other", nil, "export", "a=self.a", "order", "1"),
+				hole("x", "${{ a }}"),
+			},
 			"it waits for a of Pod shop/other, whose order 1 is after its own order 0",
 		},
 		"an object binds its own value": {
-			[]*unstructured.Unstructured{annotated("ConfigMap", "x", map[string]any{"data": map[string]any{"x": "${{ a }}"}}, "bind", "true", "export", "a=self.a")},
+			[]*unstructured.Unstructured{annotated("ConfigMap", "x", map[string]any{"data": map[string]any{"x": "${{ a }}"}},
+				"bind", "true", "export", "a=self.a")},
 			"ConfigMap shop/x needs ConfigMap shop/x",
 		},
 		"the identity has a hole": {
@@ -266,7 +277,10 @@ func TestContradictionsOfBindings(t *testing.T) {
 			"the identity and the settings of an object cannot have holes",
 		},
 		"an observed object has other fields": {
-			[]*unstructured.Unstructured{annotated("Pod", "x", map[string]any{"spec": map[string]any{}, "status": map[string]any{}}, "reconcile-policy", "observe")},
+			[]*unstructured.Unstructured{annotated("Pod", "x", map[string]any{
+				"spec":   map[string]any{},
+				"status": map[string]any{},
+			}, "reconcile-policy", "observe")},
 			"but no spec, status",
 		},
 		"an observed object has settings for writes": {
@@ -278,7 +292,8 @@ func TestContradictionsOfBindings(t *testing.T) {
 			"is only read while the component is applied",
 		},
 		"an object with several orders exports values": {
-			[]*unstructured.Unstructured{annotated("Pod", "x", nil, "export", "a=self.a", "order", "1,2", "update-policy", "recreate")},
+			[]*unstructured.Unstructured{annotated("Pod", "x", nil, "export", "a=self.a", "order", "1,2", "update-policy",
+				"recreate")},
 			"must be rendered once, with one order",
 		},
 		"an object that is purged exports values": {
@@ -307,7 +322,10 @@ func hole(name, text string) *unstructured.Unstructured {
 // A text without holes must not change. A bound text must not depend on values that it does not use. Texts that are not
 // UTF-8 are skipped, because JSON cannot represent them.
 func FuzzHoles(f *testing.F) {
-	for _, seed := range []string{"x${{ a }}y", "${{ {'a': '}}'} }}", "${{ r'\\' }}", "${{", "}}${{a}}${{ b }}", "${{ c.list }}"} {
+	for _, seed := range []string{
+		"x${{ a }}y", "${{ {'a': '}}'} }}", "${{ r'\\' }}", "${{", "}}${{a}}${{ b }}",
+		"${{ c.list }}",
+	} {
 		f.Add(seed)
 	}
 	fuzzing.Run(f, func(t *testing.T, text string) {

@@ -138,7 +138,8 @@ var conflictRows = []contradictionRow{
 
 	{
 		"an object is applied before its namespace", set(builtNamespace("order=1"), builtConfigMap("")),
-		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 or a later one",
+		"ConfigMap shop/c: its order 0 is before order 1 of Namespace shop, which contains it; give it order 1 " +
+			"or a later one",
 	},
 	{
 		"an object is applied before another namespace",
@@ -198,7 +199,8 @@ var conflictRows = []contradictionRow{
 	{"an object that contains nothing is purged", set(builtConfigMap("purge-order=1")), ""},
 	{
 		"a namespace is pruned at once", set(builtNamespace("prune-policy=at-once")),
-		"Namespace shop: its prune-policy at-once would delete all objects that it contains or defines while they are still " +
+		"Namespace shop: its prune-policy at-once would delete all objects that it contains or defines while " +
+			"they are still " +
 			"needed; remove the setting",
 	},
 	{"an object that contains nothing is pruned at once", set(builtConfigMap("prune-policy=at-once")), ""},
@@ -328,12 +330,15 @@ var conflictRows = []contradictionRow{
 func (r contradictionRow) err() error {
 	_, err := normalise.Manifests(
 		r.set,
-		normalise.Options{Reconciler: "shop.example.com", ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
-			if gvk.Kind == "ConfigMap" || gvk.Kind == "Service" || gvk.Kind == "Deployment" || gvk.Kind == "Job" {
-				return manifests.ScopeNamespaced, nil
-			}
-			return manifests.ScopeCluster, nil
-		}},
+		normalise.Options{
+			Reconciler: "shop.example.com",
+			ScopeOf: func(gvk schema.GroupVersionKind) (manifests.Scope, error) {
+				if gvk.Kind == "ConfigMap" || gvk.Kind == "Service" || gvk.Kind == "Deployment" || gvk.Kind == "Job" {
+					return manifests.ScopeNamespaced, nil
+				}
+				return manifests.ScopeCluster, nil
+			},
+		},
 	)
 	return err
 }
@@ -383,9 +388,23 @@ func TestPhasesTakeNoOrdinarySettings(t *testing.T) {
 	for _, c := range []struct{ settings, want string }{
 		{"phase=pre-delete order=3 delete-order=4 update-policy=replace adoption-policy=always " +
 			"reconcile-policy=on-object-change", ""},
-		{"phase=post-delete purge-order=3", "annotation shop.example.com/phase: is post-delete, and purge-order has no effect on an object that is applied once, when the component is deleted; remove one of them"},
-		{"phase=pre-delete reapply-interval=1h", "annotation shop.example.com/phase: is pre-delete, and reapply-interval has no effect on an object that is applied once, when the component is deleted; remove one of them"},
-		{"phase=pre-delete reconcile-policy=once", "annotation shop.example.com/phase: is pre-delete, and reconcile-policy has no effect on an object that is applied once, when the component is deleted; remove one of them"},
+		{
+			"phase=post-delete purge-order=3",
+			"annotation shop.example.com/phase: is post-delete, and purge-order has no effect on an object that is applied " +
+				"once, when the component is deleted; remove one of them",
+		},
+		{
+			"phase=pre-delete reapply-interval=1h",
+			"annotation shop.example.com/phase: is pre-delete, and reapply-interval has no effect on an object " +
+				"that is applied " +
+				"once, when the component is deleted; remove one of them",
+		},
+		{
+			"phase=pre-delete reconcile-policy=once",
+			"annotation shop.example.com/phase: is pre-delete, and reconcile-policy has no effect on an object " +
+				"that is applied " +
+				"once, when the component is deleted; remove one of them",
+		},
 		{"phase=apply purge-order=3", ""},
 	} {
 		_, err := settingtext.Parse("shop.example.com", builtJob(c.settings).GetAnnotations())

@@ -28,20 +28,38 @@ spec: {group: example.com, names: {kind: Thing}, scope: Namespaced, versions: [{
 	}{
 		{"the status of a built-in type is " +
 			"removed", "", "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"the status of a type that the set defines with the subresource is " +
-			"removed", definition("subresources: {status: {}}"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"the status of a type that the set defines without the subresource is " +
-			"kept", definition("served: true"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, true, 0},
-		{"the status of a type that the cluster serves with the subresource is " +
-			"removed", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true, nil, false, 1},
-		{"the status of a type that the cluster serves without the subresource is " +
-			"kept", "", "{apiVersion: gateway.networking.k8s.io/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, true, 1},
+		{
+			"the status of a type that the set defines with the subresource is " +
+				"removed", definition("subresources: {status: {}}"),
+			"{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, nil, false, 0,
+		},
+		{
+			"the status of a type that the set defines without the subresource is " +
+				"kept", definition("served: true"), "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}",
+			true, nil, true, 0,
+		},
+		{
+			"the status of a type that the cluster serves with the subresource is " +
+				"removed", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", true,
+			nil, false, 1,
+		},
+		{
+			"the status of a type that the cluster serves without the subresource is " +
+				"kept", "", "{apiVersion: gateway.networking.k8s.io/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false,
+			nil, true, 1,
+		},
 		{"the cluster is not queried for a manifest with a null " +
 			"status", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: null}", false, nil, false, 0},
-		{"the status of a type that is not served is " +
-			"removed", "", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {x: y}}", false, nil, false, 0},
-		{"an error of the query is " +
-			"returned", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false, errors.New("down"), false, 1},
+		{
+			"the status of a type that is not served is " +
+				"removed", "", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}, status: {x: y}}", false,
+			nil, false, 0,
+		},
+		{
+			"an error of the query is " +
+				"returned", "", "{apiVersion: example.com/v1, kind: Thing, metadata: {name: a}, status: {x: y}}", false,
+			errors.New("down"), false, 1,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := 0

@@ -25,11 +25,23 @@ func TestADigestTellsContentFromSettings(t *testing.T) {
 		sameDigest, sameBody bool
 	}{
 		{"a new setting does not change the content", "", "annotations: {" + once + "}", false, true},
-		{"another value of a setting does not change the content", "annotations: {" + always + "}", "annotations: {" + once + "}", false, true},
-		{"a new setting beside other annotations does not change the content", "annotations: {a: b}", "annotations: {a: b, " + once + "}", false, true},
+		{
+			"another value of a setting does not change the content", "annotations: {" + always + "}",
+			"annotations: {" + once + "}", false, true,
+		},
+		{
+			"a new setting beside other annotations does not change the content", "annotations: {a: b}",
+			"annotations: {a: b, " + once + "}", false, true,
+		},
 		{"an empty map of annotations does not change the digest", "", "annotations: {}", true, true},
-		{"annotations that are no settings change the content", "annotations: {" + once + "}", "annotations: {a: b, " + once + "}", false, false},
-		{"settings of another reconciler change the content", "", "annotations: {other.example.com/order: '1'}", false, false},
+		{
+			"annotations that are no settings change the content", "annotations: {" + once + "}",
+			"annotations: {a: b, " + once + "}", false, false,
+		},
+		{
+			"settings of another reconciler change the content", "", "annotations: {other.example.com/order: '1'}",
+			false, false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := digest(c.a), digest(c.b)
@@ -50,11 +62,17 @@ func TestHintsNeedAStatus(t *testing.T) {
 	for _, c := range []struct{ name, manifest, want string }{
 		{
 			"a status hint for a type without status is " +
-				"refused", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}",
+				"refused",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {shop.example.com/status-hint: " +
+				"has-ready-condition}}}",
 			"ConfigMap a: annotation shop.example.com/status-hint: a ConfigMap has no status to read; remove the hint",
 		},
-		{"a status hint for a custom type is " +
-			"accepted", "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: has-ready-condition}}}", ""},
+		{
+			"a status hint for a custom type is " +
+				"accepted",
+			"{apiVersion: example.com/v1, kind: Widget, metadata: {name: a, annotations: {shop.example.com/status-hint: " +
+				"has-ready-condition}}}", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := normalise.Manifests(decode(t, c.manifest), options)

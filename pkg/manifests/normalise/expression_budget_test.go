@@ -55,7 +55,8 @@ func TestTheExpressionsOfASetAreBounded(t *testing.T) {
 			if _, err := normalise.Manifests(few, options); err != nil {
 				t.Errorf("few: %.300v", err)
 			}
-			if _, err := normalise.Manifests(many, options); err == nil || !strings.Contains(err.Error(), "together more than 131072 bytes") {
+			if _, err := normalise.Manifests(many, options); err == nil || !strings.Contains(err.Error(),
+				"together more than 131072 bytes") {
 				t.Errorf("many: got %.300v", err)
 			}
 		})

@@ -58,11 +58,18 @@ func TestHolesOfAnExternalAreNullInItsFirstCheck(t *testing.T) {
 		annotations, want string
 		partial           bool
 	}{
-		"with the setting bind": {"{shop.example.com/bind: 'true'}", `{"charset":null,"size":5,"tables":[{"name":"a","owner":null},null]}`, true},
-		"without it":            {"{}", `{"charset":"${{ charset }}","size":5,"tables":[{"name":"a","owner":"x-${{ owner }}"},"${{ table }}"]}`, false},
+		"with the setting bind": {
+			"{shop.example.com/bind: 'true'}",
+			`{"charset":null,"size":5,"tables":[{"name":"a","owner":null},null]}`, true,
+		},
+		"without it": {
+			"{}",
+			`{"charset":"${{ charset }}","size":5,"tables":[{"name":"a","owner":"x-${{ owner }}"},"${{ table }}"]}`, false,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			external := parsed(t, `{apiVersion: external.fairlead.io/v1, kind: Schema, metadata: {name: orders, annotations: `+c.annotations+`}, spec: `+spec+`}`)
+			external := parsed(t, `{apiVersion: external.fairlead.io/v1, kind: Schema, metadata: {name: orders, annotations: `+
+				c.annotations+`}, spec: `+spec+`}`)
 			checks := 0
 			objects, err := normalise.Manifests([]*unstructured.Unstructured{source, external}, normalise.Options{
 				Reconciler: prefix, Namespace: "shop",
@@ -79,7 +86,8 @@ func TestHolesOfAnExternalAreNullInItsFirstCheck(t *testing.T) {
 				t.Fatalf("%d checks, %v", checks, err)
 			}
 			for _, o := range objects {
-				if value, _, _ := unstructured.NestedString(o.Body.Object, "spec", "charset"); o.Key.IsExternal() && value != "${{ charset }}" {
+				if value, _, _ := unstructured.NestedString(o.Body.Object, "spec", "charset"); o.Key.IsExternal() &&
+					value != "${{ charset }}" {
 					t.Errorf("the check changed the manifest: %v", o.Body.Object)
 				}
 			}
@@ -113,14 +121,18 @@ func TestMistakesInExternals(t *testing.T) {
 		"references of another kind": {
 			"apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\n" +
 				"references: [{kind: Pod, name: x}, {kind: Secret, name: A_B, key: c}]",
-			[]string{`references[0]: kind is "Pod"; it must be Secret or ConfigMap`, `references[1]: name is "A_B"`, "key: unknown field"},
+			[]string{
+				`references[0]: kind is "Pod"; it must be Secret or ConfigMap`, `references[1]: name is "A_B"`,
+				"key: unknown field",
+			},
 		},
 		"a name that is no DNS name": {
 			"apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: 'system:orders'}",
 			[]string{`metadata.name "system:orders"`},
 		},
 		"a manifest that is too large": {
-			"apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\nspec: {text: " + strings.Repeat("x", 70_000) + "}",
+			"apiVersion: external.fairlead.io/v1\nkind: Schema\nmetadata: {name: orders}\nspec: {text: " + strings.Repeat("x",
+				70_000) + "}",
 			[]string{"bytes as JSON; an external may have 65536"},
 		},
 		"the id of an external on another object": {

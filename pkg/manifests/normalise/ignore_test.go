@@ -34,7 +34,8 @@ func TestPathsThatCannotBeIgnored(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the annotation: got %v", err)
 			}
-			_, err = normalise.NewIgnoreRules(reconciler, manifests.IgnoredByOption, []metav1alpha1.IgnoreRule{{Paths: []string{path}}})
+			_, err = normalise.NewIgnoreRules(reconciler, manifests.IgnoredByOption,
+				[]metav1alpha1.IgnoreRule{{Paths: []string{path}}})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("the rule: got %v", err)
 			}
@@ -46,7 +47,8 @@ func TestPathsThatCannotBeIgnored(t *testing.T) {
 }
 
 func TestAllPathsOfAnAnnotationAreChecked(t *testing.T) {
-	_, err := settingtext.Parse(reconciler, map[string]string{reconciler + "/ignore": "spec..a, kind, spec.b, metadata.name"})
+	_, err := settingtext.Parse(reconciler,
+		map[string]string{reconciler + "/ignore": "spec..a, kind, spec.b, metadata.name"})
 	for _, want := range []string{`path "spec..a"`, `path "kind"`, `path "metadata.name"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %s in %v", want, err)
@@ -64,14 +66,16 @@ func TestIgnoreRulesThatAreRefused(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		`[0]: path "spec..a"`, `[0]: path "spec.b[0]"`, "[1]: target.kind: ", "[1]: target.name: ", "[1]: target.labelSelector: ",
+		`[0]: path "spec..a"`, `[0]: path "spec.b[0]"`, "[1]: target.kind: ", "[1]: target.name: ",
+		"[1]: target.labelSelector: ",
 		"[1]: paths is empty", "[2]: 33 paths; at most 32 are allowed",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
 	}
-	if _, err := normalise.NewIgnoreRules(reconciler, manifests.IgnoredBySpec, make([]metav1alpha1.IgnoreRule, 65)); err == nil {
+	if _, err := normalise.NewIgnoreRules(reconciler, manifests.IgnoredBySpec,
+		make([]metav1alpha1.IgnoreRule, 65)); err == nil {
 		t.Error("65 rules are accepted")
 	}
 }
@@ -143,7 +147,8 @@ kind: Secret
 metadata: {name: login, annotations: {shop.example.com/ignore: "stringData.password"}}
 `
 	_, err := normalise.Manifests(decode(t, secret), options)
-	if err == nil || !strings.Contains(err.Error(), `Secret shop/login: ignored path "stringData.password": `) && !strings.Contains(err.Error(), "write data instead") {
+	if err == nil || !strings.Contains(err.Error(), `Secret shop/login: ignored path "stringData.password": `) &&
+		!strings.Contains(err.Error(), "write data instead") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -192,23 +192,27 @@ ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are 
 		},
 		{
 			"an instance must not be applied before its " +
-				"definition", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
+				"definition",
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: {shop.example.com/order: "-1"}}}
 ---
 {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com}, spec: {group: example.com, names: {kind: Widget}, scope: Namespaced}}`,
 			`Widget.example.com shop/w: its order -1 is before order 0 of CustomResourceDefinition.apiextensions.k8s.io widgets.example.com, which defines its type; give it order 0 or a later one`,
 		},
 		{
-			"an instance must not be applied before its APIService", `{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}
+			"an instance must not be applied before its APIService",
+			`{apiVersion: example.com/v1, kind: Widget, metadata: {name: w}}
 ---
 {apiVersion: apiregistration.k8s.io/v1, kind: APIService, metadata: {name: v1.example.com, annotations: {shop.example.com/order: "1"}}, spec: {group: example.com, service: {name: s}}}`,
 			`Widget.example.com w: its order 0 is before order 1 of APIService.apiregistration.k8s.io v1.example.com, which defines its type; give it order 1 or a later one`,
 		},
 		{
-			"an error of the discovery of a scope is reported", `{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}}`,
+			"an error of the discovery of a scope is reported",
+			`{apiVersion: example.com/v1, kind: Broken, metadata: {name: a}}`,
 			`Broken.example.com a: the API server does not answer`,
 		},
 		{
-			"errors about stringData do not quote its values", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: 12345, a: {x: hush}}}`,
+			"errors about stringData do not quote its values",
+			`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {b: 12345, a: {x: hush}}}`,
 			"Secret shop/a: stringData[a] is a map: quote it\nstringData[b] is a number: quote it",
 		},
 		{
@@ -218,7 +222,8 @@ ConfigMap b: annotation shop.example.com/colour: is not a setting; settings are 
 				"data[b] is a number: write it as base64, or as text under stringData",
 		},
 		{
-			"errors about data that is not a map do not quote it", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: hush}`,
+			"errors about data that is not a map do not quote it",
+			`{apiVersion: v1, kind: Secret, metadata: {name: a}, data: hush}`,
 			"Secret shop/a: data is a string: write a map",
 		},
 	} {
@@ -261,7 +266,8 @@ func TestNormaliseOfGoValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := decode(t, `{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop, labels: {x: "y"}}, spec: {replicas: 3, args: [<b>]}}`)[0].Object
+		want := decode(t,
+			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: a, namespace: shop, labels: {x: "y"}}, spec: {replicas: 3, args: [<b>]}}`)[0].Object
 		if diff := cmp.Diff(want, bare(t, got[0])); diff != "" {
 			t.Error(diff)
 		}
@@ -272,17 +278,27 @@ func TestNormaliseOfGoValues(t *testing.T) {
 		want      string
 	}{
 		{"no object at all", []*unstructured.Unstructured{nil}, "manifest 1 is nil"},
-		{"an object without content", []*unstructured.Unstructured{{}}, `manifest 1 (kind "", name ""): no apiVersion: write one, such as apps/v1
+		{
+			"an object without content",
+			[]*unstructured.Unstructured{{}},
+			`manifest 1 (kind "", name ""): no apiVersion: write one, such as apps/v1
 no kind: write one, such as ConfigMap
-no metadata.name: give the object a name`},
-		{"a generated name", build(map[string]any{"generateName": "a-"}, nil), `manifest 1 (kind "Deployment", name ""): metadata.generateName is not supported, because the object must be found again: write metadata.name`},
+no metadata.name: give the object a name`,
+		},
+		{
+			"a generated name", build(map[string]any{"generateName": "a-"}, nil),
+			`manifest 1 (kind "Deployment", name ""): metadata.generateName is not supported, because the object must be found again: write metadata.name`,
+		},
 		{
 			"an annotation that is not a string, which would hide all " +
 				"others", build(map[string]any{"name": "a", "annotations": map[string]any{"x": true}}, nil),
 			"Deployment.apps a: metadata.annotations[x] is a boolean: quote it",
 		},
-		{"a value that JSON cannot " +
-			"represent", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}), "Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN"},
+		{
+			"a value that JSON cannot " +
+				"represent", build(map[string]any{"name": "a"}, map[string]any{"x": math.NaN()}),
+			"Deployment.apps a: the manifest cannot be written as JSON: json: unsupported value: NaN",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := normalise.Manifests(c.generated, options)
@@ -370,12 +386,24 @@ func TestDigestOfManifests(t *testing.T) {
 			"keys", `{kind: Secret, data: {"y": eQ==, x: eA==}, apiVersion: v1, metadata: {name: a}}`, true},
 		{"the digest does not depend on whether the default namespace is " +
 			"set", `{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: shop}, data: {x: eA==, "y": eQ==}}`, true},
-		{"the digest does not depend on fields that only the API server " +
-			"sets", `{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true},
-		{"the digest is equal for stringData and data", `{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: x, "y": "y"}}`, true},
+		{
+			"the digest does not depend on fields that only the API server " +
+				"sets",
+			`{apiVersion: v1, kind: Secret, metadata: {name: a, creationTimestamp: null}, data: {x: eA==, "y": eQ==}, status: {}}`, true,
+		},
+		{
+			"the digest is equal for stringData and data",
+			`{apiVersion: v1, kind: Secret, metadata: {name: a}, stringData: {x: x, "y": "y"}}`, true,
+		},
 		{"the digest depends on the content", `{apiVersion: v1, kind: Secret, metadata: {name: a}, data: {x: eA==}}`, false},
-		{"the digest depends on the settings", `{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {shop.example.com/order: "0"}}, data: {x: eA==, "y": eQ==}}`, false},
-		{"the digest depends on the API version", `{apiVersion: v2, kind: Secret, metadata: {name: a}, data: {x: eA==, "y": eQ==}}`, false},
+		{
+			"the digest depends on the settings",
+			`{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {shop.example.com/order: "0"}}, data: {x: eA==, "y": eQ==}}`, false,
+		},
+		{
+			"the digest depends on the API version",
+			`{apiVersion: v2, kind: Secret, metadata: {name: a}, data: {x: eA==, "y": eQ==}}`, false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := digest(c.manifest) == digest(base); got != c.same {
@@ -411,7 +439,8 @@ func TestToUnstructured(t *testing.T) {
 		}
 	})
 	t.Run("an unknown type is an error", func(t *testing.T) {
-		if _, err := manifests.ToUnstructured(&corev1.ConfigMap{}, answers(schema.GroupVersionKind{}, errors.New("no kind is registered"))); err == nil {
+		if _, err := manifests.ToUnstructured(&corev1.ConfigMap{},
+			answers(schema.GroupVersionKind{}, errors.New("no kind is registered"))); err == nil {
 			t.Error("ToUnstructured returned no error")
 		}
 	})

@@ -11,7 +11,8 @@ import (
 
 // settled is a manifest of a ConfigMap with settings and a value.
 func settled(name, value, settings string) string {
-	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {%s}}, data: {value: %q}}\n---\n",
+	return fmt.Sprintf("{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {%s}}, data: "+
+		"{value: %q}}\n---\n",
 		name, strings.ReplaceAll(settings, "~", "shop.example.com/"), value)
 }
 
@@ -27,7 +28,8 @@ func TestAnObjectStandsAtEachOfItsOrders(t *testing.T) {
 		if o.Settings.PurgeOrder != nil {
 			purge = fmt.Sprint(*o.Settings.PurgeOrder)
 		}
-		got = append(got, fmt.Sprintf("%s %q: number %d, order %d, purged %s", o.Key.Name, o.Settings.Phase, o.Occurrence, o.Settings.Order, purge))
+		got = append(got, fmt.Sprintf("%s %q: number %d, order %d, purged %s", o.Key.Name, o.Settings.Phase, o.Occurrence,
+			o.Settings.Order, purge))
 		if o.Body.GetAnnotations()["shop.example.com/digest"] != o.Digest {
 			t.Errorf("%s: the object has another digest than its manifest", o.Key)
 		}
@@ -86,21 +88,46 @@ func TestEachOccurrenceHasItsOwnContent(t *testing.T) {
 
 func TestManifestsOfOneName(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"a manifest purged before the next manifest": {settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a", "y", ""), ""},
-		"a manifest recreated by the next manifest":  {settled("a", "x", "~order: '-1'") + settled("a", "y", "~update-policy: recreate"), ""},
-		"two equal manifests":                        {settled("a", "x", "~order: '-1'") + settled("a", "x", ""), ""},
-		"two manifests at one order":                 {settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"), "rendered more than once"},
-		"an order that a list contains twice":        {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
-		"two manifests that contradict each other":   {settled("a", "x", "~order: '-1'") + settled("a", "y", ""), "at order -1 and at order 0"},
-		"a purge at the next order":                  {settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"), "purge-order 3 is not before the next order 3"},
-		"two manifests in one phase of a deletion":   {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a", "x", "~phase: pre-delete"), "rendered more than once"},
-		"fewer purge orders than orders":             {settled("a", "x", "~order: '1,3', ~purge-order: '2'"), "each order needs a purge order"},
-		"more purge orders than orders":              {settled("a", "x", "~order: '1', ~purge-order: '2,3'"), "only order, apply-order and purge-order may have several values"},
-		"an order that is not a number":              {settled("a", "x", "~order: '1,x'"), `"x" is not a whole number`},
-		"several orders in a phase of the deletion":  {settled("a", "x", "~order: '1,2', ~phase: 'apply,post-delete'"), "only in the phase apply"},
-		"a purge order before the order":             {settled("a", "x", "~order: '1,5', ~purge-order: '0,6'"), "purged before it is applied"},
+		"a manifest purged before the next manifest": {settled("a", "x", "~order: '-1', ~purge-order: '-1'") + settled("a",
+			"y", ""), ""},
+		"a manifest recreated by the next manifest": {settled("a", "x", "~order: '-1'") + settled("a", "y",
+			"~update-policy: recreate"), ""},
+		"two equal manifests": {settled("a", "x", "~order: '-1'") + settled("a", "x", ""), ""},
+		"two manifests at one order": {
+			settled("a", "x", "") + settled("a", "y", "~update-policy: recreate"),
+			"rendered more than once",
+		},
+		"an order that a list contains twice": {settled("a", "x", "~order: '1, 1'"), "rendered more than once"},
+		"two manifests that contradict each other": {
+			settled("a", "x", "~order: '-1'") + settled("a", "y", ""),
+			"at order -1 and at order 0",
+		},
+		"a purge at the next order": {
+			settled("a", "x", "~order: '1,3', ~purge-order: '3,5'"),
+			"purge-order 3 is not before the next order 3",
+		},
+		"two manifests in one phase of a deletion": {settled("a", "x", "~phase: pre-delete, ~order: '1'") + settled("a",
+			"x", "~phase: pre-delete"), "rendered more than once"},
+		"fewer purge orders than orders": {
+			settled("a", "x", "~order: '1,3', ~purge-order: '2'"),
+			"each order needs a purge order",
+		},
+		"more purge orders than orders": {
+			settled("a", "x", "~order: '1', ~purge-order: '2,3'"),
+			"only order, apply-order and purge-order may have several values",
+		},
+		"an order that is not a number": {settled("a", "x", "~order: '1,x'"), `"x" is not a whole number`},
+		"several orders in a phase of the deletion": {
+			settled("a", "x", "~order: '1,2', ~phase: 'apply,post-delete'"),
+			"only in the phase apply",
+		},
+		"a purge order before the order": {
+			settled("a", "x", "~order: '1,5', ~purge-order: '0,6'"),
+			"purged before it is applied",
+		},
 		"several orders of a namespace": {
-			"{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {shop.example.com/order: '1,2', shop.example.com/purge-order: '1,2'}}}",
+			"{apiVersion: v1, kind: Namespace, metadata: {name: a, annotations: {shop.example.com/order: '1,2', " +
+				"shop.example.com/purge-order: '1,2'}}}",
 			"would delete all objects that it contains",
 		},
 	} {
@@ -129,7 +156,10 @@ func TestCopiesAreBounded(t *testing.T) {
 	wide := strings.Replace(settled("a", "x", orders(100)), ", data: {", ", list: ["+large.String()+"], data: {", 1)
 	for _, c := range []struct{ name, text, want string }{
 		{"as many orders as are allowed", settled("a", "x", orders(100)), ""},
-		{"too many orders", settled("a", "x", orders(101)), "annotation shop.example.com/order: it has 101 values, more than 100"},
+		{
+			"too many orders", settled("a", "x", orders(101)),
+			"annotation shop.example.com/order: it has 101 values, more than 100",
+		},
 		{"too many phases", settled("a", "x", "~phase: 'apply,pre-delete,apply,apply'"), "it has 4 values, more than 3"},
 		{"too many nodes", wide, "have together more than 1000000 maps, lists, values and keys"},
 	} {

@@ -108,7 +108,8 @@ func TestWhatHasAnotherDigestIsRefusedAndNotFetchedAgainUntilItChanges(t *testin
 		URL:    s.URL + "/a.tgz?token=hidden",
 		SHA256: digest,
 	}
-	want := s.URL + "/a.tgz: the archive has the SHA-256 digest " + wrongDigest + ", but the component specifies " + digest +
+	want := s.URL + "/a.tgz: the archive has the SHA-256 digest " + wrongDigest + ", but the component specifies " +
+		digest +
 		": put the right archive there, or the right digest into the component"
 	for _, header := range []string{"", tag} {
 		_, err := h.Fetch(t.Context(), ref)
@@ -164,10 +165,22 @@ func TestAnAnswerThatIsNoArchiveSaysWhatToDo(t *testing.T) {
 			},
 			want: "unexpected EOF", passing: true,
 		},
-		"too large by the header Content-Length":    {answer: gives(make([]byte, 1025)), want: "the archive is larger than the limit of 1024 bytes"},
-		"too large without a header Content-Length": {answer: chunks(1025), want: "the archive is larger than the limit of 1024 bytes"},
-		"no archive":                {answer: gives(garbage), digest: hex.EncodeToString(sum[:]), want: "not a .tgz archive: gzip: invalid header"},
-		"too large after unpacking": {answer: gives(archive), want: `entry "a.yaml": it holds 5000 bytes, more than the limit of 4096 for a file`},
+		"too large by the header Content-Length": {
+			answer: gives(make([]byte, 1025)),
+			want:   "the archive is larger than the limit of 1024 bytes",
+		},
+		"too large without a header Content-Length": {
+			answer: chunks(1025),
+			want:   "the archive is larger than the limit of 1024 bytes",
+		},
+		"no archive": {
+			answer: gives(garbage), digest: hex.EncodeToString(sum[:]),
+			want: "not a .tgz archive: gzip: invalid header",
+		},
+		"too large after unpacking": {
+			answer: gives(archive),
+			want:   `entry "a.yaml": it holds 5000 bytes, more than the limit of 4096 for a file`,
+		},
 		"endless redirects": {
 			answer: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusFound) },
 			want:   "redirect refused: more than 5 redirects",

@@ -37,7 +37,10 @@ func TestAClusterRunsWorkloads(t *testing.T) {
 	t.Run("a user has the rights that RBAC grants", func(t *testing.T) { testUser(t, cluster) })
 	t.Run("an aggregated API of a program on this machine is served", func(t *testing.T) { testAggregation(t, config) })
 	t.Run("a webhook on this machine is called", func(t *testing.T) { testWebhook(t, client) })
-	t.Run("the folder of a running cluster is refused to a second cluster", func(t *testing.T) { testSecondStart(t, cluster) })
+	t.Run("the folder of a running cluster is refused to a second cluster", func(t *testing.T) {
+		testSecondStart(t,
+			cluster)
+	})
 
 	if code := cluster.end(t, syscall.SIGTERM); code != 0 {
 		t.Errorf("want exit code 0, got %d", code)
@@ -94,7 +97,8 @@ func testWorkloads(t *testing.T, client kubernetes.Interface) {
 }
 
 func testUser(t *testing.T, cluster supervisor) {
-	kubeconfig, err := exec.Command(binary(t), "user", "--dir", cluster.dir, "--name", "joe", "--group", "crew", "--group", "deck").Output()
+	kubeconfig, err := exec.Command(binary(t), "user", "--dir", cluster.dir, "--name", "joe", "--group", "crew", "--group",
+		"deck").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +108,13 @@ func testUser(t *testing.T, cluster supervisor) {
 	}
 	client := newClient(t, loadConfig(t, path))
 
-	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(),
+		&authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user := review.Status.UserInfo; user.Username != "joe" || !slices.Equal(user.Groups, []string{"crew", "deck", "system:authenticated"}) {
+	if user := review.Status.UserInfo; user.Username != "joe" || !slices.Equal(user.Groups,
+		[]string{"crew", "deck", "system:authenticated"}) {
 		t.Errorf("want the user joe in his groups, got %v", user)
 	}
 	if _, err := client.CoreV1().Secrets("default").List(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {

@@ -28,7 +28,10 @@ func TestAClusterIsLikeThatOfACloud(t *testing.T) {
 			t.Errorf("want 3 zones, got %v", zones)
 		}
 	})
-	t.Run("a StatefulSet with a claim gets ready, and its volume goes with the claim", func(t *testing.T) { testClaim(t, client) })
+	t.Run("a StatefulSet with a claim gets ready, and its volume goes with the claim", func(t *testing.T) {
+		testClaim(t,
+			client)
+	})
 	t.Run("a load balancer and an Ingress get addresses", func(t *testing.T) { testAddresses(t, client) })
 }
 

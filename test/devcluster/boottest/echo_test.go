@@ -61,7 +61,10 @@ func TestWebhooksAndAPIServicesOfFakePodsAnswer(t *testing.T) {
 		}
 	}
 
-	t.Run("a webhook with the authority of the mounted certificate", func(t *testing.T) { admits(t, authority.Certificate) })
+	t.Run("a webhook with the authority of the mounted certificate", func(t *testing.T) {
+		admits(t,
+			authority.Certificate)
+	})
 	t.Run("a webhook without an authority, whose pod has no certificate", func(t *testing.T) {
 		if err := client.CoreV1().Secrets("default").Delete(t.Context(), "harbour", metav1.DeleteOptions{}); err != nil {
 			t.Fatal(err)
@@ -71,7 +74,8 @@ func TestWebhooksAndAPIServicesOfFakePodsAnswer(t *testing.T) {
 	t.Run("an APIService gets Available, and its API has no types", func(t *testing.T) {
 		resource := schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"}
 		apiServices := dynamicClient.Resource(resource)
-		if _, err := apiServices.Create(t.Context(), newAPIService("harbour.example.com", "v1", 443), metav1.CreateOptions{}); err != nil {
+		if _, err := apiServices.Create(t.Context(), newAPIService("harbour.example.com", "v1", 443),
+			metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		eventually(t, "it is Available", func() bool {
@@ -97,7 +101,10 @@ func createHarbour(t *testing.T, client kubernetes.Interface, certificate pki.Pa
 	}
 	service := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "harbour"},
-		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(8443)}}},
+		Spec: corev1.ServiceSpec{
+			Selector: labels,
+			Ports:    []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt32(8443)}},
+		},
 	}
 	if _, err := client.CoreV1().Services("default").Create(ctx, service, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -127,7 +134,8 @@ func createHarbour(t *testing.T, client kubernetes.Interface, certificate pki.Pa
 func setReplicas(t *testing.T, client kubernetes.Interface, count int32) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, count)
-	_, err := client.AppsV1().Deployments("default").Patch(t.Context(), "harbour", types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := client.AppsV1().Deployments("default").Patch(t.Context(), "harbour", types.MergePatchType, patch,
+		metav1.PatchOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +155,10 @@ func harbourWebhook(bundle []byte) *admissionregistrationv1.ValidatingWebhookCon
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"},
+					Resources: []string{"configmaps"},
+				},
 			}},
 		}},
 	}

@@ -54,7 +54,10 @@ func testAggregation(t *testing.T, config *rest.Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	apiServices := dynamicClient.Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+	apiServices := dynamicClient.Resource(schema.GroupVersionResource{
+		Group: "apiregistration.k8s.io", Version: "v1",
+		Resource: "apiservices",
+	})
 	apiService := newAPIService("harbour.example.com", "v1", portOf(t, backend))
 	if _, err := apiServices.Create(ctx, apiService, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -92,7 +95,10 @@ func testWebhook(t *testing.T, client kubernetes.Interface) {
 			t.Error(err)
 			return
 		}
-		review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Result: &metav1.Status{Message: "no stowaways"}}
+		review.Response = &admissionv1.AdmissionResponse{
+			UID:    review.Request.UID,
+			Result: &metav1.Status{Message: "no stowaways"},
+		}
 		writeJSON(t, w, review)
 	}))
 	defer backend.Close()
@@ -112,7 +118,10 @@ func testWebhook(t *testing.T, client kubernetes.Interface) {
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{
 				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create},
-				Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
+				Rule: admissionregistrationv1.Rule{
+					APIGroups: []string{""}, APIVersions: []string{"v1"},
+					Resources: []string{"configmaps"},
+				},
 			}},
 		}},
 	}
@@ -120,7 +129,10 @@ func testWebhook(t *testing.T, client kubernetes.Interface) {
 	if _, err := webhooks.Create(ctx, configuration, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	stowaway := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "stowaway-", Labels: map[string]string{"stowaway": "true"}}}
+	stowaway := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		GenerateName: "stowaway-",
+		Labels:       map[string]string{"stowaway": "true"},
+	}}
 	eventually(t, "the webhook refuses an object", func() bool {
 		_, err := client.CoreV1().ConfigMaps("default").Create(ctx, stowaway, metav1.CreateOptions{})
 		return err != nil && strings.Contains(err.Error(), "no stowaways")

@@ -16,17 +16,25 @@ func sampleReport() report {
 	}
 	parts := []part{{
 		Components: 1, Dependents: 1000, Rounds: []sample{round(1.5, 1000), round(1.2, 1001), round(1.9, 1000)},
-		Floor: []floorTime{{Seconds: 1, Writers: 16, Post: 0.7}, {Seconds: 1, Writers: 8, Post: 0.6}, {Seconds: 1.25, Writers: 16, Post: 0.8}},
+		Floor: []floorTime{
+			{Seconds: 1, Writers: 16, Post: 0.7},
+			{Seconds: 1, Writers: 8, Post: 0.6},
+			{Seconds: 1.25, Writers: 16, Post: 0.8},
+		},
 	}}
 	s, _ := numbered(scenarios, 1)
 	large, _ := numbered(scenarios, 10)
-	steps := []part{{Name: partInstall, Components: 1, Rounds: []sample{round(15, 10_000)}, Extra: map[figure]float64{figTimesSmall: 10}}}
+	steps := []part{{
+		Name: partInstall, Components: 1, Rounds: []sample{round(15, 10_000)},
+		Extra: map[figure]float64{figTimesSmall: 10},
+	}}
 	return report{
 		Machine: machine{CPU: "Some CPU", Cores: 2, Go: "go1.26", Kubernetes: "v1.36.3", Operator: "v0.1.0"},
 		Results: []result{
 			{Number: 1, Scenario: s.title, Budget: s.budget, Parts: parts, Checks: judge(s.limits(s.full), parts)},
 			{
-				Number: 10, Scenario: large.title, Budget: large.budget, Parts: steps, Checks: judge(large.limits(large.full), steps),
+				Number: 10, Scenario: large.title, Budget: large.budget, Parts: steps,
+				Checks:  judge(large.limits(large.full), steps),
 				Failure: "change one: the record is too large", Notes: []string{"said in addition"},
 			},
 		},

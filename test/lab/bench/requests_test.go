@@ -16,16 +16,40 @@ func TestRequestsAreSortedIntoThoseThatCount(t *testing.T) {
 	}{
 		{"a write", testcluster.Event{Verb: "patch", Resource: "configmaps", Name: "bench-0000-1"}, classCounted},
 		{"a read", testcluster.Event{Verb: "get", Resource: "namespaces", Name: "kube-system"}, classCounted},
-		{"a list of the current state", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?labelSelector=a%3Db"}, classCounted},
-		{"the list that a watch begins with", testcluster.Event{Verb: "list", Resource: "configmaps", RequestURI: "/api/v1/configmaps?limit=500&resourceVersion=0"}, classList},
+		{"a list of the current state", testcluster.Event{
+			Verb: "list", Resource: "configmaps",
+			RequestURI: "/api/v1/configmaps?labelSelector=a%3Db",
+		}, classCounted},
+		{"the list that a watch begins with", testcluster.Event{
+			Verb: "list", Resource: "configmaps",
+			RequestURI: "/api/v1/configmaps?limit=500&resourceVersion=0",
+		}, classList},
 		{"a watch", testcluster.Event{Verb: "watch", Resource: "configmaps"}, classWatch},
-		{"a renewal of the Lease", testcluster.Event{Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io"}, classLease},
+		{
+			"a renewal of the Lease",
+			testcluster.Event{Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io"},
+			classLease,
+		},
 		{"discovery", testcluster.Event{Verb: "get", RequestURI: "/apis"}, classDiscovery},
 		{"an event", testcluster.Event{Verb: "create", Resource: "events", APIGroup: "events.k8s.io"}, classEvent},
-		{"a Secret that is a dependent", testcluster.Event{Verb: "patch", Resource: "secrets", Name: "bench-0000-1"}, classCounted},
-		{"a Secret that is no dependent", testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"}, classSpill},
-		{"a list of records", testcluster.Event{Verb: "list", Resource: "secrets", RequestURI: "/api/v1/namespaces/shop/secrets?labelSelector=fairlead.io%2Frecord-of%3Dabc"}, classSpill},
-		{"an access review for Secrets of records", testcluster.Event{Verb: "create", Resource: "selfsubjectaccessreviews", APIGroup: "authorization.k8s.io"}, classSpill},
+		{
+			"a Secret that is a dependent",
+			testcluster.Event{Verb: "patch", Resource: "secrets", Name: "bench-0000-1"},
+			classCounted,
+		},
+		{
+			"a Secret that is no dependent",
+			testcluster.Event{Verb: "create", Resource: "secrets", Name: "inventory-1"},
+			classSpill,
+		},
+		{"a list of records", testcluster.Event{
+			Verb: "list", Resource: "secrets",
+			RequestURI: "/api/v1/namespaces/shop/secrets?labelSelector=fairlead.io%2Frecord-of%3Dabc",
+		}, classSpill},
+		{"an access review for Secrets of records", testcluster.Event{
+			Verb: "create", Resource: "selfsubjectaccessreviews",
+			APIGroup: "authorization.k8s.io",
+		}, classSpill},
 		{"a list of Secrets", testcluster.Event{Verb: "list", Resource: "secrets"}, classCounted},
 	} {
 		if got := classify(c.event); got != c.want {
@@ -72,7 +96,8 @@ func TestOtherAgentsAreCountedWithoutTheirVersions(t *testing.T) {
 		{UserAgent: "kube-controller-manager/v1.36.3 (linux/amd64)", Verb: "get"},
 		{UserAgent: "bench-floor", Verb: "create"},
 	})
-	if !maps.Equal(got["kube-controller-manager"], map[string]int{"get": 2}) || !maps.Equal(got["bench-floor"], map[string]int{"create": 1}) {
+	if !maps.Equal(got["kube-controller-manager"], map[string]int{"get": 2}) || !maps.Equal(got["bench-floor"],
+		map[string]int{"create": 1}) {
 		t.Errorf("the requests by user agent are %v", got)
 	}
 }
@@ -83,7 +108,10 @@ func TestTheOperatorIsQuietSinceItsLastRequest(t *testing.T) {
 		{UserAgent: operatorAgent + "/dev", Verb: "patch", Resource: "configmaps", Answered: at(2)},
 		{UserAgent: operatorAgent + "/dev", Verb: "get", Resource: "configmaps", Answered: at(1)},
 		{UserAgent: operatorAgent + "/dev", Verb: "watch", Resource: "configmaps", Answered: at(3)},
-		{UserAgent: operatorAgent + "/dev", Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io", Answered: at(4)},
+		{
+			UserAgent: operatorAgent + "/dev", Verb: "update", Resource: "leases", APIGroup: "coordination.k8s.io",
+			Answered: at(4),
+		},
 		{UserAgent: floorAgent, Verb: "create", Resource: "configmaps", Answered: at(5)},
 	}
 	if got := lastOfOperator(events); !got.Equal(at(2)) {

@@ -22,7 +22,8 @@ func TestBudgetsAreThoseThatWereSet(t *testing.T) {
 			if l.below {
 				relation = "less than"
 			}
-			out.WriteString(strings.TrimSpace(strings.Join([]string{l.part, relation, number(l.most), string(l.figure)}, " ")) + "\n")
+			out.WriteString(strings.TrimSpace(strings.Join([]string{l.part, relation, number(l.most), string(l.figure)}, " ")) +
+				"\n")
 		}
 		out.WriteString("\n")
 	}
@@ -38,7 +39,10 @@ func TestScenariosAreNumberedInTheirOrder(t *testing.T) {
 }
 
 func TestNumbersOfScenariosAreChecked(t *testing.T) {
-	for text, want := range map[string]string{"": "", "1,12": "", "15": `scenario "15" does not exist`, "one": `scenario "one" does not exist`, "0": `scenario "0" does not exist`} {
+	for text, want := range map[string]string{
+		"": "", "1,12": "", "15": `scenario "15" does not exist`,
+		"one": `scenario "one" does not exist`, "0": `scenario "0" does not exist`,
+	} {
 		_, err := parseNumbers(text)
 		if got := message(err); got != want {
 			t.Errorf("the flag -scenario %q: want the error %q, got %q", text, want, got)

@@ -26,7 +26,10 @@ func TestStatistics(t *testing.T) {
 }
 
 func TestNothingMeasuredIsNoNumber(t *testing.T) {
-	for name, got := range map[string]float64{"median": median(nil), "percentile": percentile(nil, 0.5), "largest": largest(nil)} {
+	for name, got := range map[string]float64{
+		"median": median(nil), "percentile": percentile(nil, 0.5),
+		"largest": largest(nil),
+	} {
 		if !math.IsNaN(got) {
 			t.Errorf("%s of no values: got %v, want NaN", name, got)
 		}

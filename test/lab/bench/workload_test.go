@@ -30,7 +30,10 @@ func render(t *testing.T, w workload) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	objects, err := engine.Generate(t.Context(), generator.Request{Namespace: c.Namespace, Name: c.Name, Parameters: parameters})
+	objects, err := engine.Generate(t.Context(), generator.Request{
+		Namespace: c.Namespace, Name: c.Name,
+		Parameters: parameters,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,8 @@ func externalsScenario(
 	t.Helper()
 	all := clouds{clouds: map[string]*componenttest.Cloud{}}
 	asProcess := operateProcess(t.TempDir(), cloudsOfOperator+"="+all.serve(t))
-	s.Name, s.Cloud, s.Resolve, s.ReportCrashes = "externals", all.of, resolveByCommand(t, kubeconfig), checkCrashes(t, len(s.Seeds))
+	s.Name, s.Cloud, s.Resolve, s.ReportCrashes = "externals", all.of, resolveByCommand(t, kubeconfig), checkCrashes(t,
+		len(s.Seeds))
 	s.Faults.Most, s.Faults.Percent = 12, 20
 	s.Component = func(namespace string) *gadget.Gadget {
 		g := newGadget(namespace)

@@ -56,8 +56,9 @@ func TestFaults(t *testing.T) {
 	install(t.Context(), t, admin)
 	asProcess := operateProcess(t.TempDir())
 	scenario := componenttest.Scenario[*gadget.Gadget]{
-		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps, Parallel: *parallel,
-		Faults: componenttest.Faults{Most: 8, Crashes: 1}, Timeout: stepTimeout,
+		Config: cluster.Config(), Scheme: scheme, Reconciler: reconciler, Component: newGadget, Steps: steps,
+		Parallel: *parallel,
+		Faults:   componenttest.Faults{Most: 8, Crashes: 1}, Timeout: stepTimeout,
 		Operator: func(ctx context.Context, config *rest.Config, namespace string) error {
 			if isKilled(namespace) {
 				return asProcess(ctx, config, namespace)

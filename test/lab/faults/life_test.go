@@ -95,7 +95,10 @@ const released = "released"
 func newGadget(namespace string) *gadget.Gadget {
 	return &gadget.Gadget{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "app"},
-		Spec:       gadget.GadgetSpec{Manifests: version{value: "one", extra: true, types: true, port: 80}.manifests(namespace)},
+		Spec: gadget.GadgetSpec{Manifests: version{
+			value: "one", extra: true, types: true,
+			port: 80,
+		}.manifests(namespace)},
 	}
 }
 
@@ -125,7 +128,8 @@ func drift(ctx context.Context, c client.Client, namespace string) error {
 		patch(configMap("ssa-override"), `{"data":{"value":null}}`),
 		patch(configMap("ssa-merge"), `{"metadata":{"labels":{"`+reconciler+`/owner-id":null}}}`),
 		c.Delete(ctx, configMap("recreate")),
-		patch(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}, `{"spec":{"selector":{"app":"drifted"}}}`),
+		patch(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}},
+			`{"spec":{"selector":{"app":"drifted"}}}`),
 	)
 }
 

@@ -63,7 +63,8 @@ func newGiver(namespace, value string) *gadget.Gadget {
 	g := &gadget.Gadget{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: giverName}}
 	g.Spec.Exports = []string{givenValue}
 	g.Spec.Manifests = fmt.Sprintf(
-		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {%s/export: %s=self.data.value}}, data: {value: %s}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: %s, annotations: {%s/export: %s=self.data.value}}, data: "+
+			"{value: %s}}",
 		giverName, reconciler, givenValue, value)
 	return g
 }
@@ -139,7 +140,8 @@ func waitUntilWithdrawn(ctx context.Context, c client.Client, namespace string) 
 		var g gadget.Gadget
 		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "app"}, &g)
 		ready := meta.FindStatusCondition(g.Status.Conditions, metav1alpha1.ConditionReady)
-		return ready != nil && ready.ObservedGeneration == g.Generation && ready.Reason == metav1alpha1.ReasonExportMissing, err
+		return ready != nil && ready.ObservedGeneration == g.Generation && ready.Reason == metav1alpha1.ReasonExportMissing,
+			err
 	})
 }
 

@@ -63,11 +63,12 @@ func (o *sourcesOperator) newSource(name string) slot {
 			return textOf(found)
 		}}
 	case sourcePolled:
-		return slotOf(eventsource.Polling[*gadget.Gadget](name, pollEvery, func(ctx context.Context) (map[client.ObjectKey]string, error) {
-			defer runtime.KeepAlive(mark)
-			values, err := ask[map[string]string](ctx, o.world, "/polled", nil)
-			return o.byKey(values), err
-		}))
+		return slotOf(eventsource.Polling[*gadget.Gadget](name,
+			pollEvery, func(ctx context.Context) (map[client.ObjectKey]string, error) {
+				defer runtime.KeepAlive(mark)
+				values, err := ask[map[string]string](ctx, o.world, "/polled", nil)
+				return o.byKey(values), err
+			}))
 	case sourceAnswer:
 		return slotOf(eventsource.PollingEach(name, eventsource.PollOptions[*gadget.Gadget, string]{
 			Fetch: func(ctx context.Context, g *gadget.Gadget) (string, error) {
@@ -154,7 +155,8 @@ func sourcesScenario(t *testing.T, s componenttest.Scenario[*gadget.Gadget]) com
 		}
 		return operateSources(ctx, config, namespace, all.URL)
 	}
-	disturb := func(step string, last func(context.Context, client.Client, string) error) func(context.Context, client.Client, string) error {
+	disturb := func(step string, last func(context.Context, client.Client, string) error) func(context.Context,
+		client.Client, string) error {
 		return func(ctx context.Context, c client.Client, namespace string) error {
 			return errors.Join(all.of(namespace).disturb(ctx, c, namespace, step), last(ctx, c, namespace))
 		}
@@ -291,7 +293,8 @@ func (w *world) missing(ctx context.Context, c client.Client, namespace string) 
 	}
 	const restPolls = 5
 	if time.Since(w.lastPass) < 300*time.Millisecond || w.pollsSince < restPolls {
-		problems = append(problems, fmt.Sprintf("passes do not end: the last was %s ago, with %d polls since", time.Since(w.lastPass), w.pollsSince))
+		problems = append(problems, fmt.Sprintf("passes do not end: the last was %s ago, with %d polls since",
+			time.Since(w.lastPass), w.pollsSince))
 	}
 	return append(problems, w.leftover(2)...)
 }

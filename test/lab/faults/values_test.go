@@ -77,9 +77,11 @@ func (v graph) manifests() string {
 	add("ConfigMap", theirConfig, "", "reconcile-policy", observe, "export", "region=self.data.region")
 
 	add("ConfigMap", "settings", data, "export", "value=self.data.value")
-	add("ConfigMap", "bound", `data: {url: "${{ region }}-${{ address }}:${{ port }}", value: "${{ value }}"}`, "bind", "true", "order", "1")
+	add("ConfigMap", "bound", `data: {url: "${{ region }}-${{ address }}:${{ port }}", value: "${{ value }}"}`, "bind",
+		"true", "order", "1")
 	add("Secret", "credentials", `stringData: {password: "${{ password }}"}`, "bind", "true", "order", "1")
-	add("Service", "shop", `spec: {selector: {app: shop}, ports: [{name: http, port: "${{ port }}"}]}`, "bind", "true", "order", "1")
+	add("Service", "shop", `spec: {selector: {app: shop}, ports: [{name: http, port: "${{ port }}"}]}`, "bind",
+		"true", "order", "1")
 
 	first, second := "ends-a", "ends-b"
 	if v.reversed {
@@ -92,7 +94,8 @@ func (v graph) manifests() string {
 	add("ConfigMap", second, data, "depends-on", "ConfigMap "+first+", ConfigMap extra?")
 	add("ConfigMap", "debug", data, "include-when", `parameters.debug == "true"`, "depends-on", "@schema")
 	add("ConfigMap", debugView, data, "depends-on", "ConfigMap debug", "gone-when", `self.data.value == "drained"`)
-	add("ConfigMap", "active", data, "active-when", `served("Service")`, "depends-on", "ConfigMap "+second+", ConfigMap debug?")
+	add("ConfigMap", "active", data, "active-when", `served("Service")`, "depends-on",
+		"ConfigMap "+second+", ConfigMap debug?")
 
 	add("ConfigMap", "addressed", data, "include-when", `exports.address != "none"`)
 	add("ConfigMap", "first-address", data, "include-when", `exports.address == "10.0.0.1"`)
@@ -132,7 +135,8 @@ func valuesScenario(s componenttest.Scenario[*gadget.Gadget]) componenttest.Scen
 		{Name: "include", Change: graph{value: "two", debug: true, extra: true, reversed: true}.change},
 		{Name: "vanish", Disturb: replaceTheirs(graph{value: "two", debug: true, reversed: true})},
 		{Name: "given value", Disturb: changeGiven("south")},
-		{Name: "given value vanishes", Disturb: operators.withdraw(graph{value: "three", debug: true, reversed: true}, "west")},
+		{Name: "given value vanishes", Disturb: operators.withdraw(graph{value: "three", debug: true, reversed: true},
+			"west")},
 		{Name: "drift", Disturb: driftBound},
 		{Name: "exclude again", Change: graph{value: "three", reversed: true}.change},
 	}

@@ -26,7 +26,8 @@ func TestAHostileTenantHarmsNobodyElse(t *testing.T) {
 	const root = "../../.."
 	bin := filepath.Join("bin", "hostile")
 	g.Expect(program.Build(t.Context(), root, bin+"/", "./cmd/fairlead-operator", "./test/lab/hostile")).To(Succeed())
-	run := exec.CommandContext(t.Context(), filepath.Join(bin, "hostile"), "-operator", filepath.Join(bin, "fairlead-operator"),
+	run := exec.CommandContext(t.Context(), filepath.Join(bin, "hostile"), "-operator",
+		filepath.Join(bin, "fairlead-operator"),
 		"-duration", duration.String(), "-seed", fmt.Sprint(firstSeed))
 	run.Dir = root
 	// An interruption lets the process end its cluster.
@@ -59,6 +60,8 @@ func TestASeedAlwaysMakesTheSameAttack(t *testing.T) {
 func TestCrashesAreFoundInALog(t *testing.T) {
 	g := NewWithT(t)
 	log := filepath.Join(t.TempDir(), "log")
-	g.Expect(os.WriteFile(log, []byte("{\"msg\":\"starting\"}\npanic: a\n{\"msg\":\"Observed a panic\"}\n"), 0o600)).To(Succeed())
-	g.Expect(crashes(log)).To(ConsistOf("the operator logged: panic: a", `the operator logged: {"msg":"Observed a panic"}`))
+	g.Expect(os.WriteFile(log, []byte("{\"msg\":\"starting\"}\npanic: a\n{\"msg\":\"Observed a panic\"}\n"), 0o600)).
+		To(Succeed())
+	g.Expect(crashes(log)).To(ConsistOf("the operator logged: panic: a",
+		`the operator logged: {"msg":"Observed a panic"}`))
 }

@@ -70,14 +70,18 @@ func TestEachReasonIsNeeded(t *testing.T) {
 func TestPlacesAboveAGoal(t *testing.T) {
 	measures := []measure{
 		{name: "fields", goal: "2", limit: 2, places: []place{
-			{3, "shop.Shop, pkg/shop/shop.go:15"}, {4, "shop.stock, pkg/shop/stock.go:4"}, {2, "shop.label, pkg/shop/stock.go:23"},
+			{3, "shop.Shop, pkg/shop/shop.go:15"},
+			{4, "shop.stock, pkg/shop/stock.go:4"},
+			{2, "shop.label, pkg/shop/stock.go:23"},
 			{9, "main.world, test/lab/soak/world.go:35"},
 		}},
 		{name: "lines", goal: "10", limit: 10, places: []place{{11, "pkg/shop/shop.go"}}},
 		{name: "cycles", goal: "-", places: []place{{99, "pkg/shop"}}},
 	}
 	all := []reason{
-		{"fields", "shop.stock", "it is large"}, {"fields", "shop.label", "it was large"}, {"lines", "shop.Shop", "another measure"},
+		{"fields", "shop.stock", "it is large"},
+		{"fields", "shop.label", "it was large"},
+		{"lines", "shop.Shop", "another measure"},
 	}
 	var out strings.Builder
 	writeReasons(&out, measures, all)

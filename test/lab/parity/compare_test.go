@@ -30,7 +30,8 @@ func TestJudge(t *testing.T) {
 			before: header + "data: {m: 1e+06}", ours: header + "data: {m: 1000000}", after: header + "data: {m: 1e+06}",
 		},
 		"a list and its items": {
-			before: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}", ours: header, after: header,
+			before: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}", ours: header,
+			after: header,
 		},
 		"values that the API server treats as equal": {
 			before: "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: null, labels: null, annotations: {x: null}}",
@@ -38,7 +39,8 @@ func TestJudge(t *testing.T) {
 			after:  "apiVersion: v1\nkind: Secret\nmetadata: {name: a, annotations: {x: ''}}",
 		},
 		"another value": {
-			before: header + "data: {l: [x, {k: 1}]}", ours: header + "data: {l: [x, {k: 2}]}", after: header + "data: {l: [x, {k: 1}]}",
+			before: header + "data: {l: [x, {k: 1}]}", ours: header + "data: {l: [x, {k: 2}]}",
+			after:       header + "data: {l: [x, {k: 1}]}",
 			differences: []string{"Secret.v1 a: data.l[1].k: want 1, got 2"},
 		},
 		"another type": {
@@ -74,7 +76,8 @@ func TestJudge(t *testing.T) {
 			masked: []string{"Secret.v1 a data.k"}, differences: []string{"Secret.v1 a: data.m: want 1, got 2"},
 		},
 		"an object with a random name": {
-			before: header + other, ours: header + strings.ReplaceAll(other, "b}", "c}"), after: header + strings.ReplaceAll(other, "b}", "d}"),
+			before: header + other, ours: header + strings.ReplaceAll(other, "b}", "c}"),
+			after:  header + strings.ReplaceAll(other, "b}", "d}"),
 			masked: []string{"Secret.v1 b"},
 		},
 	}
@@ -110,7 +113,10 @@ func TestReportAnswersOneOnADifference(t *testing.T) {
 	if code := report(&out, []result{equal}); code != 0 {
 		t.Errorf("exit code for equal renderings: want 0, got %d", code)
 	}
-	different := result{testCase: testCase{name: "shop", variant: "upgrade"}, verdict: verdict{differences: []string{"Secret.v1 a: data.k: want 1, got 2"}}}
+	different := result{
+		testCase: testCase{name: "shop", variant: "upgrade"},
+		verdict:  verdict{differences: []string{"Secret.v1 a: data.k: want 1, got 2"}},
+	}
 	if code := report(&out, []result{equal, different}); code != 1 {
 		t.Errorf("exit code for different renderings: want 1, got %d", code)
 	}

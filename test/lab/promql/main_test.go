@@ -8,13 +8,25 @@ import (
 
 func TestWhatQueriesUse(t *testing.T) {
 	for name, test := range map[string]struct{ query, want string }{
-		"a metric":                    {`["up"]`, `[{"selectors":[{"metric":"up"}]}]`},
-		"conditions":                  {`["up{job=~\"a|b\",pod!=\"\"}"]`, `[{"selectors":[{"metric":"up","matchers":[{"label":"job","operator":"=~","value":"a|b"},{"label":"pod","operator":"!=","value":""}]}]}]`},
-		"groups":                      {`["sum by (job) (rate(a[5m])) / sum without (pod) (b)"]`, `[{"selectors":[{"metric":"a"},{"metric":"b"}],"grouping":["job","pod"]}]`},
-		"several":                     {`["a","b"]`, `[{"selectors":[{"metric":"a"}]},{"selectors":[{"metric":"b"}]}]`},
-		"none":                        {`[]`, `[]`},
-		"an invalid query":            {`["up["]`, `[{"error":"1:4: parse error: unexpected end of input in duration expression"}]`},
-		"a selector without a metric": {`["{job=\"a\"}"]`, `[{"selectors":[{"metric":"","matchers":[{"label":"job","operator":"=","value":"a"}]}]}]`},
+		"a metric": {`["up"]`, `[{"selectors":[{"metric":"up"}]}]`},
+		"conditions": {
+			`["up{job=~\"a|b\",pod!=\"\"}"]`,
+			`[{"selectors":[{"metric":"up","matchers":[{"label":"job","operator":"=~","value":"a|b"},{"label":"pod","operator":"!=","value":""}]}]}]`,
+		},
+		"groups": {
+			`["sum by (job) (rate(a[5m])) / sum without (pod) (b)"]`,
+			`[{"selectors":[{"metric":"a"},{"metric":"b"}],"grouping":["job","pod"]}]`,
+		},
+		"several": {`["a","b"]`, `[{"selectors":[{"metric":"a"}]},{"selectors":[{"metric":"b"}]}]`},
+		"none":    {`[]`, `[]`},
+		"an invalid query": {
+			`["up["]`,
+			`[{"error":"1:4: parse error: unexpected end of input in duration expression"}]`,
+		},
+		"a selector without a metric": {
+			`["{job=\"a\"}"]`,
+			`[{"selectors":[{"metric":"","matchers":[{"label":"job","operator":"=","value":"a"}]}]}]`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer

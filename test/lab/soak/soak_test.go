@@ -22,7 +22,8 @@ func TestSoakFindsNothingWrong(t *testing.T) {
 	const root = "../../.."
 	bin := filepath.Join("bin", "soak")
 	g.Expect(program.Build(t.Context(), root, bin+"/", "./cmd/fairlead-operator", "./test/lab/soak")).To(Succeed())
-	soak := exec.CommandContext(t.Context(), filepath.Join(bin, "soak"), "-operator", filepath.Join(bin, "fairlead-operator"), "-duration", "20s")
+	soak := exec.CommandContext(t.Context(), filepath.Join(bin, "soak"), "-operator",
+		filepath.Join(bin, "fairlead-operator"), "-duration", "20s")
 	soak.Dir = root
 	// An interruption lets the process end its cluster.
 	soak.Cancel = func() error { return soak.Process.Signal(os.Interrupt) }
@@ -45,14 +46,20 @@ func TestStacksOfCountsGoroutinesByWhereTheyAre(t *testing.T) {
 }
 
 func TestHoldingsExceedThoseBeforeByWhatDoesNotGoAway(t *testing.T) {
-	before := holdings{goroutines: 100, stacks: counts{"a": 100}, heap: 8 * mebibyte, watches: counts{"/api/v1/secrets": 1}}
+	before := holdings{
+		goroutines: 100, stacks: counts{"a": 100}, heap: 8 * mebibyte,
+		watches: counts{"/api/v1/secrets": 1},
+	}
 	for name, test := range map[string]struct {
 		later holdings
 		want  []string
 	}{
 		"the same": {later: before},
 		"a little more": {
-			later: holdings{goroutines: 105, stacks: counts{"a": 105}, heap: 9 * mebibyte, watches: counts{"/api/v1/secrets": 1}},
+			later: holdings{
+				goroutines: 105, stacks: counts{"a": 105}, heap: 9 * mebibyte,
+				watches: counts{"/api/v1/secrets": 1},
+			},
 		},
 		"goroutines": {
 			later: holdings{goroutines: 150, stacks: counts{"a": 90, "b": 60}, heap: 8 * mebibyte},
@@ -64,7 +71,10 @@ func TestHoldingsExceedThoseBeforeByWhatDoesNotGoAway(t *testing.T) {
 		},
 		"watches": {
 			later: holdings{goroutines: 100, watches: counts{"/api/v1/secrets": 2, "/api/v1/pods": 1}},
-			want:  []string{"an additional watch: /api/v1/pods: 1, before 0", "an additional watch: /api/v1/secrets: 2, before 1"},
+			want: []string{
+				"an additional watch: /api/v1/pods: 1, before 0",
+				"an additional watch: /api/v1/secrets: 2, before 1",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

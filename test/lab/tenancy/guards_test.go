@@ -39,7 +39,10 @@ spec:
 
 func definitionObject(group string) *unstructured.Unstructured {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	object.SetGroupVersionKind(schema.GroupVersionKind{
+		Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition",
+	})
 	object.SetName("tugs." + group)
 	return object
 }
@@ -49,7 +52,10 @@ func grantOnDefinitions(ctx context.Context, namespace string, verbs ...string) 
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &rbacv1.ClusterRole{
 		ObjectMeta: named("", namespace+"-definitions"),
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"apiextensions.k8s.io"}, Resources: []string{"customresourcedefinitions"}, Verbs: verbs}},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{"apiextensions.k8s.io"},
+			Resources: []string{"customresourcedefinitions"}, Verbs: verbs,
+		}},
 	})).To(Succeed())
 	Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
 		ObjectMeta: named("", namespace+"-definitions"),
@@ -63,7 +69,10 @@ func allowOperator(ctx context.Context, group string) {
 	GinkgoHelper()
 	Expect(admin.Create(ctx, &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: group, Labels: map[string]string{"fairlead.io/aggregate-to-operator": "true"}},
-		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"tugs"}, Verbs: []string{"get", "list", "watch"}}},
+		Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{group}, Resources: []string{"tugs"},
+			Verbs: []string{"get", "list", "watch"},
+		}},
 	})).To(Succeed())
 }
 
@@ -101,7 +110,8 @@ func expectUsable(ctx context.Context, namespace, group string) {
 var _ = Describe("A tenant who deletes components", func() {
 	unharmed()
 
-	It("does not freeze or delete somebody else's definition by its name in the status of a component", func(ctx SpecContext) {
+	It("does not freeze or delete somebody else's definition by its name in the status "+
+		"of a component", func(ctx SpecContext) {
 		const group = "theirs.example.com"
 		allowOperator(ctx, group)
 		namespace := newTenancy(ctx)
@@ -114,7 +124,10 @@ var _ = Describe("A tenant who deletes components", func() {
 
 		Expect(admin.Create(ctx, &rbacv1.ClusterRole{
 			ObjectMeta: named("", "forgers"),
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"fairlead.io"}, Resources: []string{"components/status"}, Verbs: []string{"update"}}},
+			Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{"fairlead.io"}, Resources: []string{"components/status"},
+				Verbs: []string{"update"},
+			}},
 		})).To(Succeed())
 		bind(ctx, namespace, "forgers", rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: malloryName})
 		c := newComponent(namespace, "forged", map[string]string{"a.yaml": metadata})
@@ -139,7 +152,8 @@ var _ = Describe("A tenant who deletes components", func() {
 		attack(ctx, c)
 		Eventually(ctx, status(ctx, namespace, c.Name)).Should(HavePrefix("Ready Ready: "))
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
-		Eventually(ctx, status(ctx, namespace, c.Name)).Should(ContainSubstring(`cannot delete resource "customresourcedefinitions"`))
+		Eventually(ctx, status(ctx, namespace, c.Name)).
+			Should(ContainSubstring(`cannot delete resource "customresourcedefinitions"`))
 
 		By("removing the finalizer, as the message says")
 		without := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))

@@ -73,7 +73,8 @@ var _ = Describe("A tenant who writes Secrets", func() {
 		namespace := newTenancy(ctx)
 		c := victim(ctx, namespace)
 		record := recordIn(ctx, namespace)
-		secret := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s}, data: {manifests.json.gz: %s}}", record.Name, bomb())
+		secret := fmt.Sprintf("{apiVersion: v1, kind: Secret, metadata: {name: %s}, data: {manifests.json.gz: %s}}",
+			record.Name, bomb())
 		other := newComponent(namespace, "other", map[string]string{"a.yaml": secret})
 		attack(ctx, other)
 		Eventually(ctx, status(ctx, namespace, other.Name)).ShouldNot(BeEmpty())
@@ -112,7 +113,8 @@ var _ = Describe("A tenant who writes Secrets", func() {
 		operator.expectAlive()
 		operator.stop()
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
-		Expect(admin.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		Expect(admin.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).
+			To(Succeed())
 		operator = startOperator(ctx)
 		Eventually(ctx, gone(ctx, record)).Should(BeTrue())
 

@@ -34,7 +34,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]}`
 // expectNoGain expects that mallory is not an administrator.
 func expectNoGain(ctx context.Context) {
 	GinkgoHelper()
-	Expect(gone(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: named("", "mallory")})()).To(BeTrue(), "mallory is an administrator")
+	Expect(gone(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: named("", "mallory")})()).To(BeTrue(),
+		"mallory is an administrator")
 	nodes := &corev1.NodeList{}
 	Expect(mallory.List(ctx, nodes)).NotTo(Succeed())
 }
@@ -62,7 +63,8 @@ var _ = Describe("A tenant with few rights", func() {
 		expectNoGain(ctx)
 	}, NodeTimeout(time.Minute))
 
-	It("does not use an administrator's kubeconfig that neither he nor his service account may read", func(ctx SpecContext) {
+	It("does not use an administrator's kubeconfig that neither he nor his service "+
+		"account may read", func(ctx SpecContext) {
 		namespace := newBlindTenancy(ctx)
 		secret := administrators(ctx, namespace, "administrator")
 		Expect(mallory.Get(ctx, client.ObjectKeyFromObject(secret), &corev1.Secret{})).NotTo(Succeed())
@@ -86,7 +88,10 @@ var _ = Describe("A tenant with few rights", func() {
 			{APIGroups: []string{""}, Resources: []string{"namespaces"}, Verbs: []string{"get"}},
 		}}
 		Expect(admin.Create(ctx, identifiers)).To(Succeed())
-		bind(ctx, metav1.NamespaceSystem, identifiers.Name, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: malloryName})
+		bind(ctx, metav1.NamespaceSystem, identifiers.Name, rbacv1.Subject{
+			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind,
+			Name: malloryName,
+		})
 		bind(ctx, namespace, readers.Name, accountIn(namespace, account))
 		c := withKubeconfig(namespace, "target", far.Name, metadata)
 		c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
@@ -111,24 +116,30 @@ var _ = Describe("A tenant with few rights", func() {
 		namespace := newTenancy(ctx)
 		Expect(admin.Create(ctx, &corev1.ServiceAccount{ObjectMeta: named(namespace, "deployer")})).To(Succeed())
 		Expect(admin.Create(ctx, &rbacv1.ClusterRoleBinding{
-			ObjectMeta: named("", namespace), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			ObjectMeta: named("", namespace), RoleRef: rbacv1.RoleRef{
+				APIGroup: rbacv1.GroupName, Kind: "ClusterRole",
+				Name: "cluster-admin",
+			},
 			Subjects: []rbacv1.Subject{accountIn(namespace, "deployer")},
 		})).To(Succeed())
 		const stolen = "{apiVersion: v1, kind: ConfigMap, metadata: {name: stolen, namespace: good}}"
 		other := newComponent(namespace, "other-account", map[string]string{"a.yaml": gain})
 		other.Spec.ServiceAccount = "deployer"
-		elsewhere := newComponent(namespace, "target-namespace", map[string]string{"a.yaml": strings.Replace(stolen, ", namespace: good", "", 1)})
+		elsewhere := newComponent(namespace, "target-namespace",
+			map[string]string{"a.yaml": strings.Replace(stolen, ", namespace: good", "", 1)})
 		elsewhere.Spec.TargetNamespace = good
 		attack(ctx, other, elsewhere,
 			newComponent(namespace, "namespace", map[string]string{"a.yaml": stolen}),
 			newComponent(namespace, "cluster", map[string]string{"a.yaml": gain}),
-			newComponent(namespace, "role", map[string]string{"a.yaml": strings.Replace(gain, "ClusterRoleBinding", "RoleBinding", 1)}))
+			newComponent(namespace, "role", map[string]string{"a.yaml": strings.Replace(gain, "ClusterRoleBinding",
+				"RoleBinding", 1)}))
 		for name, user := range map[string]*clientcmdapi.AuthInfo{
 			"token-file":  {TokenFile: folder + "/kubeconfig"},
 			"certificate": {ClientCertificate: folder + "/kubeconfig", ClientKey: folder + "/kubeconfig"},
 			"impersonate": {Impersonate: "system:admin", ImpersonateGroups: []string{"system:masters"}},
 			"program": {Exec: &clientcmdapi.ExecConfig{
-				APIVersion: "client.authentication.k8s.io/v1", Command: "/bin/sh", Args: []string{"-c", "touch " + folder + "/executed"},
+				APIVersion: "client.authentication.k8s.io/v1", Command: "/bin/sh",
+				Args:            []string{"-c", "touch " + folder + "/executed"},
 				InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 			}},
 		} {
@@ -150,7 +161,10 @@ var _ = Describe("A tenant with few rights", func() {
 		}))
 		DeferCleanup(spy.Close)
 		for _, where := range []string{namespace, good} {
-			secret := &corev1.Secret{ObjectMeta: named(where, "login"), StringData: map[string]string{"values.yaml": "level: " + password}}
+			secret := &corev1.Secret{
+				ObjectMeta: named(where, "login"),
+				StringData: map[string]string{"values.yaml": "level: " + password},
+			}
 			Expect(admin.Create(ctx, secret)).To(Succeed())
 			look := metadata + `data: {level: {{ lookup "v1" "Secret" "` + where + `" "login" | toJson | quote }}}`
 			for engine := range strings.FieldsSeq(allEngines) {

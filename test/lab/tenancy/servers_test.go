@@ -68,7 +68,10 @@ func (e *endless) start() []byte {
 	Expect(err).NotTo(HaveOccurred())
 	host, err := url.Parse(config.Host)
 	Expect(err).NotTo(HaveOccurred())
-	e.proxy = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }, Transport: transport, FlushInterval: -1}
+	e.proxy = &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(host) }, Transport: transport,
+		FlushInterval: -1,
+	}
 	e.sent = make(chan int64, 1)
 	server := httptest.NewTLSServer(e)
 	DeferCleanup(func() {
@@ -105,7 +108,8 @@ func endlessServers() []*endless {
 		status = "HTTP/1.1 200 OK\r\n"
 		header = status + "Content-Type: application/json\r\nConnection: close\r\n\r\n"
 		list   = header + `{"kind":"NamespaceList","apiVersion":"v1","items":[`
-		event  = header + `{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","annotations":{"a":"`
+		event  = header +
+			`{"type":"ADDED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","annotations":{"a":"`
 	)
 	first := toPath("/api/v1/namespaces/kube-system")
 	return []*endless{
@@ -113,13 +117,23 @@ func endlessServers() []*endless {
 		{name: "text", matches: first, first: header + `{"kind":"`, more: "a"},
 		{name: "levels", matches: first, first: header, more: `[`},
 		{name: "spaces", matches: first, first: header, more: " "},
-		{name: "gzip", matches: first, first: strings.Replace(header, "\r\n", "\r\nContent-Encoding: gzip\r\n", 1), more: compressed()},
+		{
+			name: "gzip", matches: first, first: strings.Replace(header, "\r\n", "\r\nContent-Encoding: gzip\r\n", 1),
+			more: compressed(),
+		},
 		{name: "headers", matches: first, first: status, more: "X-Header: " + strings.Repeat("a", 1000) + "\r\n"},
 		{name: "header", matches: first, first: status + "X-Header: ", more: "a"},
 		{name: "hints", matches: first, first: "", more: "HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n"},
-		{name: "error", matches: first, first: strings.Replace(header, "200 OK", "500 Error", 1) + `{"kind":"Status","message":"`, more: "a"},
-		{name: "discovery", matches: toPath("/apis"), first: header + `{"kind":"APIGroupList","apiVersion":"v1","groups":[`, more: `{"name":"a"},`},
-		{name: "types", matches: toPath("/api"), first: header + `{"kind":"APIResourceList","resources":[`, more: `{"name":"a"},`},
+		{name: "error", matches: first, first: strings.Replace(header, "200 OK", "500 Error", 1) +
+			`{"kind":"Status","message":"`, more: "a"},
+		{
+			name: "discovery", matches: toPath("/apis"), first: header + `{"kind":"APIGroupList","apiVersion":"v1","groups":[`,
+			more: `{"name":"a"},`,
+		},
+		{
+			name: "types", matches: toPath("/api"), first: header + `{"kind":"APIResourceList","resources":[`,
+			more: `{"name":"a"},`,
+		},
 		{name: "event", matches: isWatch, first: event, more: "a"},
 		{name: "events", matches: isWatch, first: header + `{"type":"ADDED","object":{"items":[`, more: `{},`},
 		{name: "write", matches: isWrite, first: header + `{"kind":"ConfigMap","data":{"a":"`, more: "a"},
@@ -139,7 +153,8 @@ func inCluster(ctx SpecContext, namespace, name string, kubeconfig []byte) *v1al
 var _ = Describe("A tenant who writes kubeconfigs", func() {
 	unharmed()
 
-	It("does not exhaust the memory of the operator by servers that answer without end at the same time", func(ctx SpecContext) {
+	It("does not exhaust the memory of the operator by servers that answer without end at "+
+		"the same time", func(ctx SpecContext) {
 		meetServers(ctx, endlessServers())
 	}, SpecTimeout(5*time.Minute))
 
@@ -174,11 +189,13 @@ func largeServers() []*endless {
 	for i := range 8 {
 		servers = append(servers, &endless{
 			name: fmt.Sprintf("object-%d", i), matches: toPath("/api/v1/namespaces/kube-system"), times: 900_000,
-			first: header + `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"a"},"spec":[`, more: `{"a":1},`,
-			last: `{}]}`,
+			first: header + `{"kind":"Namespace","apiVersion":"v1","metadata":{"name":"kube-system","uid":"a"},"spec":[`,
+			more:  `{"a":1},`,
+			last:  `{}]}`,
 		}, &endless{
 			name: fmt.Sprintf("groups-%d", i), matches: toPath("/apis"), times: 480_000,
-			first: header + `{"kind":"APIGroupList","apiVersion":"v1","groups":[`, more: `{"name":"a","versions":[]},`, last: `{}]}`,
+			first: header + `{"kind":"APIGroupList","apiVersion":"v1","groups":[`, more: `{"name":"a","versions":[]},`,
+			last: `{}]}`,
 		})
 	}
 	return servers

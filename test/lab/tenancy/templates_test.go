@@ -18,7 +18,8 @@ import (
 
 const (
 	allEngines   = "gotemplate helm kustomize"
-	allFunctions = "add add1 add1f addf biggest ceil dict div divf eq float64 floor int int64 ipFromInt max maxf min minf mod " +
+	allFunctions = "add add1 add1f addf biggest ceil dict div divf eq float64 floor int int64 ipFromInt max maxf " +
+		"min minf mod " +
 		"mul mulf mustSlice ne slice sub subf toDecimal"
 	metadata = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
 	nested   = "nest more than 1000 deep"
@@ -90,13 +91,15 @@ func overflow(ctx context.Context, engines, functions string) {
 var _ = Describe("A tenant who writes templates", func() {
 	unharmed()
 
-	It("does not overflow the stack of the operator by a map that contains itself, also after a restart", func(ctx SpecContext) {
+	It("does not overflow the stack of the operator by a map that contains itself, also "+
+		"after a restart", func(ctx SpecContext) {
 		overflow(ctx, *enginesFlag, *functionsFlag)
 	}, SpecTimeout(5*time.Minute))
 	if *eachFlag {
 		for engine := range strings.FieldsSeq(*enginesFlag) {
 			for function := range strings.FieldsSeq(*functionsFlag) {
-				It("alone: "+engine+" "+function, func(ctx SpecContext) { overflow(ctx, engine, function) }, SpecTimeout(5*time.Minute))
+				It("alone: "+engine+" "+function, func(ctx SpecContext) { overflow(ctx, engine, function) },
+					SpecTimeout(5*time.Minute))
 			}
 		}
 	}
@@ -117,7 +120,8 @@ var _ = Describe("A tenant who writes templates", func() {
 		expectEach(ctx, namespace, nodes)
 	}, SpecTimeout(5*time.Minute))
 
-	It("does not exhaust the memory of the operator by manifests, values and schemas with many nodes", func(ctx SpecContext) {
+	It("does not exhaust the memory of the operator by manifests, values and schemas "+
+		"with many nodes", func(ctx SpecContext) {
 		namespace := newTenancy(ctx)
 		wide := "x: [" + strings.Repeat("{},", 330_000) + "]"
 		doubling := chart(metadata)
@@ -125,7 +129,10 @@ var _ = Describe("A tenant who writes templates", func() {
 		defaults := chart(metadata)
 		defaults["values.yaml"] = wide
 		attack(ctx,
-			newComponent(namespace, "manifest", map[string]string{"kustomization.yaml": "resources: [a.yaml]", "a.yaml": metadata + wide}),
+			newComponent(namespace, "manifest", map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]",
+				"a.yaml":             metadata + wide,
+			}),
 			newComponent(namespace, "template", map[string]string{"a.yaml": metadata + wide}),
 			newComponent(namespace, "defaults", defaults),
 			newComponent(namespace, "schema", doubling))
@@ -136,7 +143,8 @@ var _ = Describe("A tenant who writes templates", func() {
 		expectEach(ctx, namespace, nodes, "evaluations")
 	}, SpecTimeout(5*time.Minute))
 
-	It("does not exhaust the memory of the operator by many renderings near the limits at the same time", func(ctx SpecContext) {
+	It("does not exhaust the memory of the operator by many renderings near the limits at "+
+		"the same time", func(ctx SpecContext) {
 		namespace := newTenancy(ctx)
 		// Each rendering has 945,000 nodes. The invalid name ends the pass before an object is sent to the API server.
 		text := `{{ range until 5 }}{{ printf "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_%d}\n" . }}` +
@@ -154,12 +162,16 @@ var _ = Describe("A tenant who writes templates", func() {
 		}
 	}, SpecTimeout(5*time.Minute))
 
-	It("does not overflow the stack of the operator by deep YAML, JSON, patches, schemas and values", func(ctx SpecContext) {
+	It("does not overflow the stack of the operator by deep YAML, JSON, patches, "+
+		"schemas and values", func(ctx SpecContext) {
 		namespace := newTenancy(ctx)
 		const many = 20_000
 		deepYAML, deepJSON := "x: "+strings.Repeat("[", many), strings.Repeat(`{"a":`, many)
 		kustomization := func(field string) map[string]string {
-			return map[string]string{"kustomization.yaml": "resources: [a.yaml]\n" + field, "a.yaml": metadata, "deep.yaml": deepYAML, "deep.json": deepJSON}
+			return map[string]string{
+				"kustomization.yaml": "resources: [a.yaml]\n" + field, "a.yaml": metadata,
+				"deep.yaml": deepYAML, "deep.json": deepJSON,
+			}
 		}
 		deepSchema := chart(metadata)
 		deepSchema["values.schema.json"] = strings.Repeat(`{"not":`, many)
@@ -189,7 +201,8 @@ var _ = Describe("A tenant who writes templates", func() {
 		restart(ctx, "--rendering-memory-bytes=134217728")
 		DeferCleanup(func(ctx SpecContext) { restart(ctx) }, NodeTimeout(time.Minute))
 		namespace := newTenancy(ctx)
-		c := newComponent(namespace, "hungry", chart(metadata+`data: {many: [{{ repeat 190000 "a," }}], long: {{ repeat 32000000 "a" }}}`))
+		c := newComponent(namespace, "hungry",
+			chart(metadata+`data: {many: [{{ repeat 190000 "a," }}], long: {{ repeat 32000000 "a" }}}`))
 		c.Spec.RetryDuration = &metav1.Duration{Duration: time.Second}
 		attack(ctx, c)
 		expectEach(ctx, namespace, "Stalled RenderingKilled: ")

@@ -41,7 +41,8 @@ logLevel: info
 
 func TestMergedLeavesItsArgumentsAlone(t *testing.T) {
 	before := values(t, "a: {b: 1, c: 2}")
-	if got, want := merged(before, values(t, "a: {b: 3}\nd: 4")), values(t, "a: {b: 3, c: 2}\nd: 4"); !reflect.DeepEqual(got, want) {
+	if got, want := merged(before, values(t, "a: {b: 3}\nd: 4")), values(t,
+		"a: {b: 3, c: 2}\nd: 4"); !reflect.DeepEqual(got, want) {
 		t.Errorf("want the merged values %v, got %v", want, got)
 	}
 	if want := values(t, "a: {b: 1, c: 2}"); !reflect.DeepEqual(before, want) {

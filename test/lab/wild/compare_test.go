@@ -33,17 +33,22 @@ func TestCompare(t *testing.T) {
 		"a field that only one has": {
 			theirs: settingsMap + "data: {a: x}", ours: settingsMap + "data: {b: x}",
 			short: []string{
-				`ConfigMap wild/settings: data.a: Helm's "x", ours nothing`, `ConfigMap wild/settings: data.b: Helm's nothing, ours "x"`,
+				`ConfigMap wild/settings: data.a: Helm's "x", ours nothing`,
+				`ConfigMap wild/settings: data.b: Helm's nothing, ours "x"`,
 			},
 		},
 		"marks, status and metadata of the server": {
-			theirs: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: wild, uid: a, annotations: {meta.helm.sh/release-name: x}," +
+			theirs: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: wild, uid: a, annotations: " +
+				"{meta.helm.sh/release-name: x}," +
 				" labels: {app.kubernetes.io/managed-by: Helm}}\nstatus: {a: 1}",
-			ours: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: wild, uid: b, annotations: {fairlead.io/owner-id: y}}",
+			ours: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: wild, uid: b, annotations: " +
+				"{fairlead.io/owner-id: y}}",
 		},
 		"what the server allocates": {
-			theirs: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: 10.0.0.1, ports: [{port: 80, nodePort: 30001}]}",
-			ours:   "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: 10.0.0.2, ports: [{port: 80, nodePort: 30002}]}",
+			theirs: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n" +
+				"spec: {clusterIP: 10.0.0.1, ports: [{port: 80, nodePort: 30001}]}",
+			ours: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\n" +
+				"spec: {clusterIP: 10.0.0.2, ports: [{port: 80, nodePort: 30002}]}",
 		},
 		"a headless Service, and one with an address": {
 			theirs: "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {clusterIP: None}",
@@ -62,8 +67,10 @@ func TestCompare(t *testing.T) {
 			second: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\nstringData: {p: y}",
 		},
 		"a random name": {
-			theirs: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}", ours: "apiVersion: v1\nkind: Secret\nmetadata: {name: b}",
-			first: "apiVersion: v1\nkind: Secret\nmetadata: {name: c}", second: "apiVersion: v1\nkind: Secret\nmetadata: {name: d}",
+			theirs: "apiVersion: v1\nkind: Secret\nmetadata: {name: a}",
+			ours:   "apiVersion: v1\nkind: Secret\nmetadata: {name: b}",
+			first:  "apiVersion: v1\nkind: Secret\nmetadata: {name: c}",
+			second: "apiVersion: v1\nkind: Secret\nmetadata: {name: d}",
 		},
 		"objects that only one has": {
 			theirs: settingsMap, ours: otherMap,
@@ -89,7 +96,9 @@ func TestCompare(t *testing.T) {
 }
 
 func TestParseTakesTheItemsOfLists(t *testing.T) {
-	got := parsed(t, "# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n---\n"+settingsMap)
+	got := parsed(t,
+		"# nothing\n---\napiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n---\n"+
+			settingsMap)
 	if len(got) != 2 || got[id{kind: "Secret", name: "a"}] == nil {
 		t.Errorf("want a Secret and a ConfigMap of the chart, got %v", sortedIDs(got))
 	}
@@ -98,20 +107,27 @@ func TestParseTakesTheItemsOfLists(t *testing.T) {
 func TestMadeObjectsAndBookkeepingAreNotOfTheChart(t *testing.T) {
 	for text, want := range map[string]struct{ made, bookkeeping bool }{
 		settingsMap: {},
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kube-root-ca.crt}":                                            {made: true},
-		"apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{controller: true}]}":                          {made: true},
-		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}":                                                                 {},
-		"apiVersion: v1\nkind: Secret\ntype: helm.sh/release.v1\nmetadata: {name: a}":                                    {bookkeeping: true},
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, labels: {fairlead.io/source-of: a}}":                       {bookkeeping: true},
-		"apiVersion: fairlead.io/v1alpha1\nkind: Component\nmetadata: {name: a}":                                         {bookkeeping: true},
-		"apiVersion: v1\nkind: PersistentVolume\nmetadata: {name: a, annotations: {pv.kubernetes.io/provisioned-by: x}}": {made: true},
+		"apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: kube-root-ca.crt}": {made: true},
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: " +
+			"[{controller: true}]}": {made: true},
+		"apiVersion: v1\nkind: Pod\nmetadata: {name: a}": {},
+		"apiVersion: v1\nkind: Secret\ntype: helm.sh/release.v1\n" +
+			"metadata: {name: a}": {bookkeeping: true},
+		"apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: a, labels: {fairlead.io/source-of: a}}": {bookkeeping: true},
+		"apiVersion: fairlead.io/v1alpha1\nkind: Component\n" +
+			"metadata: {name: a}": {bookkeeping: true},
+		"apiVersion: v1\nkind: PersistentVolume\n" +
+			"metadata: {name: a, annotations: {pv.kubernetes.io/provisioned-by: x}}": {made: true},
 	} {
 		for _, object := range parsed(t, text) {
 			if got := isMade(object); got != want.made {
 				t.Errorf("isMade (Kubernetes or a controller created the object): want %t, got %t: %s", want.made, got, text)
 			}
 			if got := isBookkeeping(object); got != want.bookkeeping {
-				t.Errorf("isBookkeeping (the object is a record of Helm or Fairlead): want %t, got %t: %s", want.bookkeeping, got, text)
+				t.Errorf("isBookkeeping (the object is a record of Helm or Fairlead): want %t, got %t: %s",
+					want.bookkeeping, got, text)
 			}
 		}
 	}

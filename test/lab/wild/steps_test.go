@@ -22,12 +22,14 @@ func TestJudge(t *testing.T) {
 			theirs: []outcome{installed(stepInstall)}, ours: []outcome{installed(stepInstall)}, verdict: "equal",
 		},
 		"a step that fails": {
-			theirs: []outcome{installed(stepInstall)}, ours: []outcome{{Step: stepInstall, Failure: "too large"}}, verdict: "SHORT",
-			short: []string{"install: too large"},
+			theirs: []outcome{installed(stepInstall)}, ours: []outcome{{Step: stepInstall, Failure: "too large"}},
+			verdict: "SHORT",
+			short:   []string{"install: too large"},
 		},
 		"a step in which Helm fails": {
-			theirs: []outcome{{Step: stepUpgrade, Failure: "conflict"}}, ours: []outcome{installed(stepUpgrade)}, verdict: "equal",
-			notes: []string{"upgrade: Helm fails, and the step is not compared: conflict"},
+			theirs: []outcome{{Step: stepUpgrade, Failure: "conflict"}}, ours: []outcome{installed(stepUpgrade)},
+			verdict: "equal",
+			notes:   []string{"upgrade: Helm fails, and the step is not compared: conflict"},
 		},
 		"other hooks": {
 			theirs: []outcome{installed(stepInstall)}, ours: []outcome{{Step: stepInstall, there: there}}, verdict: "SHORT",
@@ -37,8 +39,9 @@ func TestJudge(t *testing.T) {
 			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat}}, verdict: "equal",
 		},
 		"writes although nothing changed": {
-			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat, there: there, Writes: 2}}, verdict: "SHORT",
-			short: []string{"repeat: 2 writes to objects of the chart, although nothing changed"},
+			theirs: []outcome{installed(stepRepeat)}, ours: []outcome{{Step: stepRepeat, there: there, Writes: 2}},
+			verdict: "SHORT",
+			short:   []string{"repeat: 2 writes to objects of the chart, although nothing changed"},
 		},
 		"an object that is left behind": {
 			theirs: []outcome{{Step: stepUninstall}}, ours: []outcome{{Step: stepUninstall, there: there}}, verdict: "SHORT",
@@ -47,7 +50,8 @@ func TestJudge(t *testing.T) {
 		"a claim, which is kept": {
 			theirs: []outcome{{Step: stepUninstall}}, verdict: "equal",
 			ours: []outcome{{
-				Step: stepUninstall, there: parsed(t, "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: wild}"),
+				Step: stepUninstall, there: parsed(t,
+					"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data, namespace: wild}"),
 			}},
 			notes: []string{"uninstall: PersistentVolumeClaim wild/data: a claim that Helm deletes, and we keep"},
 		},
@@ -61,7 +65,8 @@ func TestJudge(t *testing.T) {
 			r := result{Helm: c.theirs, Fairlead: c.ours}
 			r.judge(rendering{hooks: hooks{}})
 			if r.verdict() != c.verdict || !slices.Equal(r.Short, c.short) || !slices.Equal(r.Notes, c.notes) {
-				t.Errorf("want the verdict %s, shortfalls %q and notes %q; got %s, %q and %q", c.verdict, c.short, c.notes, r.verdict(), r.Short, r.Notes)
+				t.Errorf("want the verdict %s, shortfalls %q and notes %q; got %s, %q and %q", c.verdict, c.short, c.notes,
+					r.verdict(), r.Short, r.Notes)
 			}
 		})
 	}
@@ -94,13 +99,15 @@ func TestHooksThatExecuteComeInTheirOrder(t *testing.T) {
 	const hook = "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: %, annotations: {helm.sh/hook: pre-install}}\n"
 	rendered := parsed(t, strings.ReplaceAll(hook, "%", "a")+strings.ReplaceAll(hook, "%", "b")+
 		"---\napiVersion: v1\nkind: Pod\nmetadata: {name: t, annotations: {helm.sh/hook: test}}\n"+
-		"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: s, annotations: {helm.sh/hook: pre-install}}\n---\n"+settingsMap)
+		"---\napiVersion: v1\nkind: ServiceAccount\nmetadata: {name: s, annotations: {helm.sh/hook: pre-install}}\n---\n"+
+		settingsMap)
 	all := hooksOf(rendered)
 	created := func(resource, name string) testcluster.Event {
 		return testcluster.Event{Verb: "create", Resource: resource, Name: name, Code: 201}
 	}
 	events := testcluster.Events{
-		created("serviceaccounts", "s"), created("jobs", "b"), created("configmaps", "settings"), created("jobs", "a"), created("jobs", "b"),
+		created("serviceaccounts", "s"), created("jobs", "b"), created("configmaps", "settings"), created("jobs", "a"),
+		created("jobs", "b"),
 		created("pods", "t"),
 		{Verb: "patch", Resource: "jobs", Name: "a", Code: 200},
 		{Verb: "create", Resource: "jobs", Name: "a", Code: 409},
@@ -116,12 +123,18 @@ func TestWritesOfTheOperator(t *testing.T) {
 		event testcluster.Event
 		want  bool
 	}{
-		"of an object":      {testcluster.Event{Verb: "patch", Resource: "deployments", User: program.OperatorUser}, true},
-		"of a component":    {testcluster.Event{Verb: "patch", Resource: "components", APIGroup: "fairlead.io", User: program.OperatorUser}, false},
-		"of its Lease":      {testcluster.Event{Verb: "update", Resource: "leases", User: program.OperatorUser}, false},
-		"that is a dry run": {testcluster.Event{Verb: "patch", RequestURI: "/x?dryRun=All", User: program.OperatorUser}, false},
-		"that is a read":    {testcluster.Event{Verb: "list", Resource: "deployments", User: program.OperatorUser}, false},
-		"by somebody else":  {testcluster.Event{Verb: "patch", Resource: "deployments", User: "admin"}, false},
+		"of an object": {testcluster.Event{Verb: "patch", Resource: "deployments", User: program.OperatorUser}, true},
+		"of a component": {testcluster.Event{
+			Verb: "patch", Resource: "components", APIGroup: "fairlead.io",
+			User: program.OperatorUser,
+		}, false},
+		"of its Lease": {testcluster.Event{Verb: "update", Resource: "leases", User: program.OperatorUser}, false},
+		"that is a dry run": {
+			testcluster.Event{Verb: "patch", RequestURI: "/x?dryRun=All", User: program.OperatorUser},
+			false,
+		},
+		"that is a read":   {testcluster.Event{Verb: "list", Resource: "deployments", User: program.OperatorUser}, false},
+		"by somebody else": {testcluster.Event{Verb: "patch", Resource: "deployments", User: "admin"}, false},
 	} {
 		if got := isWrite(c.event); got != c.want {
 			t.Errorf("isWrite of the request %s: want %t, got %t", name, c.want, got)

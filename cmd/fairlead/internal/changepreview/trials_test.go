@@ -14,9 +14,13 @@ func TestNotesOfATrialAreFinalIfTheyCannotDiffer(t *testing.T) {
 		object, notes string
 		want          Notes
 	}{
-		"notes of a deterministic chart": {plain, "Welcome to {{ .Release.Name }}.", Notes{Text: "Welcome to shop.", Final: true}},
+		"notes of a deterministic chart": {
+			plain, "Welcome to {{ .Release.Name }}.",
+			Notes{Text: "Welcome to shop.", Final: true},
+		},
 		"notes of a chart with random values": {
-			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ randAlpha 5 }}'}}", "Welcome.", Notes{Text: "Welcome."},
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {b: '{{ randAlpha 5 }}'}}", "Welcome.",
+			Notes{Text: "Welcome."},
 		},
 		"notes with a look-up": {
 			plain, `{{ (lookup "v1" "Service" "" "web").status | default "pending" }}`, Notes{Text: "pending"},
@@ -39,7 +43,8 @@ func TestNotesOfATrialAreFinalIfTheyCannotDiffer(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got Notes
-			if _, err := (trials{Generator: g, notes: &got}).Generate(t.Context(), generator.Request{Name: "shop", Revision: 1}); err != nil {
+			if _, err := (trials{Generator: g, notes: &got}).Generate(t.Context(),
+				generator.Request{Name: "shop", Revision: 1}); err != nil {
 				t.Fatal(err)
 			}
 			if got != c.want {

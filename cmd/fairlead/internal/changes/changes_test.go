@@ -31,12 +31,15 @@ func TestFieldsReturnsThePathsOfDifferentFields(t *testing.T) {
 		"nothing": {`{a: 1}`, `{a: 1}`, nil},
 		"a value": {`{a: {b: 1}}`, `{a: {b: 2}}`, []string{"a.b"}},
 		"a field that is added, and a field that is removed": {`{a: 1}`, `{b: 1}`, []string{"a", "b"}},
-		"an item with a name":                                {`{c: [{name: web, image: a}]}`, `{c: [{name: web, image: b}]}`, []string{"c[web].image"}},
-		"an item without name":                               {`{c: [1, 2]}`, `{c: [1, 3]}`, []string{"c[1]"}},
-		"a list of other length":                             {`{c: [1]}`, `{c: [1, 3]}`, []string{"c"}},
-		"a name with dots":                                   {`{a: {x.io/y: 1}}`, `{a: {x.io/y: 2}}`, []string{"a[x.io/y]"}},
-		"a map and a scalar":                                 {`{a: {b: 1}}`, `{a: 2}`, []string{"a"}},
-		"null and a missing field":                           {`{a: null}`, `{}`, nil},
+		"an item with a name": {
+			`{c: [{name: web, image: a}]}`, `{c: [{name: web, image: b}]}`,
+			[]string{"c[web].image"},
+		},
+		"an item without name":     {`{c: [1, 2]}`, `{c: [1, 3]}`, []string{"c[1]"}},
+		"a list of other length":   {`{c: [1]}`, `{c: [1, 3]}`, []string{"c"}},
+		"a name with dots":         {`{a: {x.io/y: 1}}`, `{a: {x.io/y: 2}}`, []string{"a[x.io/y]"}},
+		"a map and a scalar":       {`{a: {b: 1}}`, `{a: 2}`, []string{"a"}},
+		"null and a missing field": {`{a: null}`, `{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(test.want, changes.Fields(object(t, test.before), object(t, test.after))); diff != "" {

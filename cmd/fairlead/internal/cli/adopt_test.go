@@ -36,7 +36,8 @@ func theirs(ctx context.Context, namespace, name string, data map[string]string,
 func owned(ctx context.Context, namespace, name, cluster, component string) {
 	GinkgoHelper()
 	owner := manifests.Owner{
-		Cluster: cluster, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: component,
+		Cluster: cluster, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace,
+		Name: component,
 	}
 	obj := &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -107,7 +108,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 
 		r = fairlead(ctx, namespace, "plan", "shop", dir)
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("\nTaken over:\n  ConfigMap " + namespace + "/settings from field manager kubectl-create\n" +
+		Expect(r.Out).To(ContainSubstring("\nTaken over:\n  ConfigMap " + namespace +
+			"/settings from field manager kubectl-create\n" +
 			"    lost: data.color: \"blue\" becomes \"red\"\n    lost: data.other: \"1\"\n"))
 		Expect(r.Err).To(Equal("warning: fairlead apply takes over existing objects (1) only with --adopt\n"))
 
@@ -116,7 +118,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from field manager kubectl-create\n"))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(ruleOf(ctx, namespace, "settings")))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).
+			To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 	})
 
 	It("names the Helm release that they belong to", func(ctx SpecContext) {
@@ -132,24 +135,33 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		r := fairlead(ctx, namespace, "apply", "shop", folder(files...))
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", "")))
 		for _, name := range names {
-			Expect(r.Err).To(ContainSubstring("would adopt ConfigMap " + namespace + "/" + name + " from the Helm release " + namespace + "/web\n"))
+			Expect(r.Err).To(ContainSubstring("would adopt ConfigMap " + namespace + "/" + name + " from the Helm release " +
+				namespace + "/web\n"))
 		}
 		Expect(r.Err).To(ContainSubstring("existing objects would be taken over (9)"))
 		expectNothing(ctx, namespace)
 
 		r = fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", "")))
-		record := "while Helm has a record of the release " + namespace + "/web, helm uninstall would delete the adopted objects; " +
-			"helm get manifest -n " + namespace + " web lists the objects of the release; when the component is ready and has all of " +
-			"them, remove only the record, with the history and the values in it: kubectl delete secret -n " + namespace + " -l owner=helm,name=web\n"
+		record := "while Helm has a record of the release " + namespace +
+			"/web, helm uninstall would delete the adopted objects; " +
+			"helm get manifest -n " + namespace +
+			" web lists the objects of the release; when the component is ready and has all of " +
+			"them, remove only the record, with the history and the values in it: kubectl delete secret -n " + namespace +
+			" -l owner=helm,name=web\n"
 		Expect(strings.Count(r.Out, record)).To(Equal(1), r.Out)
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(9))
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).To(HaveField("Out", Not(ContainSubstring("Helm"))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...))).
+			To(HaveField("Out", Not(ContainSubstring("Helm"))))
 	})
 
-	It("refuses to change a component that another component, a controller or a Helm release writes", func(ctx SpecContext) {
+	It("refuses to change a component that another component, a controller or a Helm "+
+		"release writes", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		parent := manifests.Owner{Cluster: "c", Reconciler: "parent.example.com", Group: "example.com", Kind: "Parent", Namespace: "up", Name: "all"}
+		parent := manifests.Owner{
+			Cluster: "c", Reconciler: "parent.example.com", Group: "example.com", Kind: "Parent",
+			Namespace: "up", Name: "all",
+		}
 		isController := true
 		for name, mark := range map[string]func(*v1alpha1.Component){
 			"Parent.example.com up/all (reconciler parent.example.com)": func(c *v1alpha1.Component) {
@@ -157,33 +169,41 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 				c.Annotations = map[string]string{"parent.example.com/owner-id": parent.String()}
 			},
 			"Tenant blue": func(c *v1alpha1.Component) {
-				c.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Tenant", Name: "blue", UID: "u", Controller: &isController}}
+				c.OwnerReferences = []metav1.OwnerReference{{
+					APIVersion: "example.com/v1", Kind: "Tenant", Name: "blue", UID: "u",
+					Controller: &isController,
+				}}
 			},
 			"the Helm release " + namespace + "/web": func(c *v1alpha1.Component) {
 				c.Annotations = map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": namespace}
 			},
 		} {
 			c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
-			c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
+			c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "{apiVersion: v1, kind: " +
+				"ConfigMap, metadata: {name: a}}"}}
 			mark(c)
 			Expect(k8s.Create(ctx, c)).To(Succeed())
 			dir := folder("b.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}")
 			r := fairlead(ctx, namespace, "apply", "shop", dir)
-			Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("it is written by "+name+", which may change it back"))))
+			Expect(r).To(And(HaveField("Code", 1),
+				HaveField("Err", ContainSubstring("it is written by "+name+", which may change it back"))))
 			Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--skip-plan")).To(Equal(r))
 			Expect(shopIn(ctx, namespace).Spec.Source.Inline).NotTo(BeNil())
 			r = fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
 			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ContainSubstring("is written by "+name))))
 			r = fairlead(ctx, namespace, "delete", "shop")
-			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ContainSubstring("is written by "+name+", which may create it again"))))
-			Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(c), &v1alpha1.Component{}) }).Should(MatchError(apierrors.IsNotFound, "not found"))
+			Expect(r).To(And(HaveField("Code", 0),
+				HaveField("Err", ContainSubstring("is written by "+name+", which may create it again"))))
+			Eventually(ctx, func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(c), &v1alpha1.Component{}) }).
+				Should(MatchError(apierrors.IsNotFound, "not found"))
 		}
 	})
 
 	It("withholds values of Secrets", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "login"}, StringData: map[string]string{"password": "hush"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "login"},
+			StringData: map[string]string{"password": "hush"},
 		}, client.FieldOwner("kubectl-create"))).To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop",
 			folder("login.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {user: eve}\n"))
@@ -192,10 +212,12 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			Not(ContainSubstring("aHVzaA"))))
 	})
 
-	It("reports all reasons at once: an adoption, an object of another component, and what the API server refuses", func(ctx SpecContext) {
+	It("reports all reasons at once: an adoption, an object of another component, and what the API "+
+		"server refuses", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		other := manifests.Owner{
-			Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "other",
+			Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace,
+			Name: "other",
 		}
 		taken := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "taken",
@@ -211,7 +233,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r.Err).To(And(
 			ContainSubstring("would adopt ConfigMap "+namespace+"/settings from "),
 			ContainSubstring("refused: ConfigMap "+namespace+"/taken (taken.yaml): OwnershipConflict: it is owned by "),
-			ContainSubstring("refused: Service "+namespace+"/web (web.yaml:7): Invalid: spec.ports[0].port: Invalid value: 100000"),
+			ContainSubstring("refused: Service "+namespace+
+				"/web (web.yaml:7): Invalid: spec.ports[0].port: Invalid value: 100000"),
 			ContainSubstring("existing objects would be taken over (1); rename them in the source, or add --adopt if those who "+
 				"have them now may lose them; objects would be refused (2); correct them\n"),
 		))
@@ -221,12 +244,14 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		expectNothing(ctx, namespace)
 	})
 
-	It("names the files of an object that is rendered more than once, also of a component in the cluster", func(ctx SpecContext) {
+	It("names the files of an object that is rendered more than once, also of a component "+
+		"in the cluster", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		dir := folder("one.yaml", settingsFile("settings", "{}"), "two.yaml", "# two\n"+settingsFile("settings", "{a: b}"))
 		named := ContainSubstring("ConfigMap " + namespace + "/settings is rendered by one.yaml, two.yaml")
 		for _, command := range []string{"apply", "plan", "diff"} {
-			Expect(fairlead(ctx, namespace, command, "shop", dir)).To(And(HaveField("Code", 2), HaveField("Err", named)), command)
+			Expect(fairlead(ctx, namespace, command, "shop", dir)).To(And(HaveField("Code", 2), HaveField("Err", named)),
+				command)
 		}
 		expectNothing(ctx, namespace)
 
@@ -243,15 +268,18 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		namespace := newNamespace(ctx)
 		dir := folder("good.yaml", settingsFile("good", "{}"), "bad.yaml", bad)
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1),
-			HaveField("Err", And(ContainSubstring(want), ContainSubstring("objects would be refused (1)"), Not(ContainSubstring("not checked"))))))
+			HaveField("Err", And(ContainSubstring(want), ContainSubstring("objects would be refused (1)"),
+				Not(ContainSubstring("not checked"))))))
 		expectNothing(ctx, namespace)
 	},
 		Entry("a quantity with a space",
 			"apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: bad}\n"+
 				"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10 GB}}}\n", "quantities must match"),
-		Entry("bytes that are not encoded", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}\n", "illegal base64 data"),
+		Entry("bytes that are not encoded",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: bad}\nbinaryData: {a: '%%%'}\n", "illegal base64 data"),
 		Entry("a type without stored objects",
-			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}\n", "cannot be a dependent"),
+			"apiVersion: authentication.k8s.io/v1\nkind: TokenReview\nmetadata: {name: bad}\nspec: {token: x}\n",
+			"cannot be a dependent"),
 	)
 
 	It("does not let the operator take over an object that appears after the plan", func(ctx SpecContext) {
@@ -264,13 +292,15 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(HavePrefix("False OwnershipConflict "))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "blue"}))
 		Expect(fairlead(ctx, namespace, "plan", "shop")).To(And(HaveField("Code", 1), HaveField("Out", And(
-			ContainSubstring("\nTaken over, if spec.adopt permits it:\n  ConfigMap "+namespace+"/settings from field manager kubectl-create\n"+
+			ContainSubstring("\nTaken over, if spec.adopt permits it:\n  ConfigMap "+namespace+
+				"/settings from field manager kubectl-create\n"+
 				"    lost: data.color: \"blue\" becomes \"red\"\n"), Not(ContainSubstring("\nTaken over:"))))))
 
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 0), HaveField("Err", "")),
 			"nothing is written, so nothing is checked")
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/settings from "))))
+		Expect(r).To(And(HaveField("Code", 0),
+			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/settings from "))))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"color": "red"}))
 	})
 
@@ -282,12 +312,14 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		shown := ruleOf(ctx, namespace, "settings")
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(shown))
 
-		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).To(Succeed())
+		Expect(k8s.Delete(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "settings"}})).
+			To(Succeed())
 		theirs(ctx, namespace, "settings", map[string]string{"precious": "x"})
 		now := ruleOf(ctx, namespace, "settings")
 		operate(namespace)
 		Eventually(ctx, func() string { return isReady(ctx, namespace) }).Should(And(HavePrefix("False OwnershipConflict "),
-			ContainSubstring(fmt.Sprintf("it is another object than the one that was confirmed: spec.adopt permits the object with "+
+			ContainSubstring(fmt.Sprintf("it is another object than the one that was confirmed: spec.adopt permits "+
+				"the object with "+
 				"the UID %s, and it has the UID %s", shown.UID, now.UID))))
 		Expect(settingsIn(ctx, namespace)).To(Equal(map[string]string{"precious": "x"}))
 
@@ -310,12 +342,14 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		c.Spec.Adopt = []metav1alpha1.AdoptRule{named}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		files := []string{"a.yaml", settingsFile("a", "{}")}
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt")).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt")).
+			To(And(HaveField("Code", 0), HaveField("Err", "")))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(named))
 
 		files = append(files, "b.yaml", settingsFile("b", "{}"))
 		r := fairlead(ctx, namespace, "apply", "shop", folder(files...))
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("existing objects would be taken over (2)"))))
+		Expect(r).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("existing objects would be taken over (2)"))))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--adopt").Code).To(Equal(0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(
 			named, ruleOf(ctx, namespace, "b")))
@@ -339,7 +373,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		namespace := newNamespace(ctx)
 		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
 		former := manifests.Owner{
-			Cluster: there, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "shop",
+			Cluster: there, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace,
+			Name: "shop",
 		}
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "settings",
@@ -349,7 +384,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		operate(namespace)
 		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("(fairlead apply -n "+namespace+" shop DIR --adopt-cluster "+there+")"))))
+		Expect(r).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("(fairlead apply -n "+namespace+" shop DIR --adopt-cluster "+there+")"))))
 		expectNothing(ctx, namespace)
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt-cluster", there, "--wait")).To(HaveField("Code", 0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveExactElements(metav1alpha1.AdoptRule{Cluster: there}))
@@ -366,7 +402,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r.Out).To(HavePrefix("adopting ConfigMap " + namespace + "/settings from "))
 	})
 
-	It("warns of what the component owned in another cluster and its source does not have any more", func(ctx SpecContext) {
+	It("warns of what the component owned in another cluster and its source does not "+
+		"have any more", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
 		owned(ctx, namespace, "settings", there, "shop")
@@ -374,8 +411,10 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		owned(ctx, namespace, "others", there, "other")
 		r := fairlead(ctx, namespace, "apply", "shop", folder("settings.yaml", settingsFile("settings", "{color: red}")),
 			"--adopt-cluster", there)
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", Equal("warning: ConfigMap "+namespace+"/left belonged to the "+
-			"component in the previous cluster, and the source does not have it: it stays, also when the component is deleted\n"))))
+		Expect(r).To(And(HaveField("Code", 0),
+			HaveField("Err", Equal("warning: ConfigMap "+namespace+"/left belonged to the "+
+				"component in the previous cluster, and the source does not have it: it stays, also when the component "+
+				"is deleted\n"))))
 	})
 
 	It("lists an object of another component that the adoption policy takes over", func(ctx SpecContext) {
@@ -403,7 +442,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		from := " from Component.fairlead.io " + namespace + "/shop (reconciler fairlead.io)\n"
 		r := fairlead(ctx, namespace, "plan", "other", moving)
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", And(
-			ContainSubstring("\nTaken over:\n  ConfigMap "+namespace+"/settings"+from), Not(ContainSubstring("ChangedMeanwhile"))))))
+			ContainSubstring("\nTaken over:\n  ConfigMap "+namespace+"/settings"+from),
+			Not(ContainSubstring("ChangedMeanwhile"))))))
 		r = fairlead(ctx, namespace, "diff", "other", moving)
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", Not(ContainSubstring("ChangedMeanwhile"))),
 			HaveField("Out", ContainSubstring("# ConfigMap "+namespace+"/settings is taken over"+from))))
@@ -417,7 +457,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		without := folder("other.yaml", settingsFile("other", "{}"))
 		Expect(fairlead(ctx, namespace, "apply", "shop", with, "--adopt", "--wait")).To(HaveField("Code", 0))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
-		Expect(fairlead(ctx, namespace, "apply", "shop", without, "--wait")).To(And(HaveField("Code", 0), HaveField("Err", "")))
+		Expect(fairlead(ctx, namespace, "apply", "shop", without, "--wait")).
+			To(And(HaveField("Code", 0), HaveField("Err", "")))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())))
 		Eventually(ctx, func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &corev1.ConfigMap{})
@@ -428,7 +469,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			HavePrefix("would adopt ConfigMap "+namespace+"/settings from the Helm release "+namespace+"/web\n"))))
 	})
 
-	DescribeTable("asks again about an object that was purged after its adoption, and says that it is deleted", func(ctx SpecContext, lost string, source ...string) {
+	DescribeTable("asks again about an object that was purged after its adoption, and says that "+
+		"it is deleted", func(ctx SpecContext, lost string, source ...string) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		precious := map[string]string{"precious": "x"}
@@ -441,7 +483,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		dir := folder(source...)
 		Expect(fairlead(ctx, namespace, "plan", "shop", dir).Out).To(ContainSubstring(
 			"\nTaken over:\n  " + strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ") + "\n"))
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1), HaveField("Err", HavePrefix("would adopt "+lines))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).
+			To(And(HaveField("Code", 1), HaveField("Err", HavePrefix("would adopt "+lines))))
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting "+lines))))
 		Eventually(ctx, gone).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
@@ -449,7 +492,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 
 		theirs(ctx, namespace, "purged", precious)
 		last := len(source) - 1
-		changed := folder(append(slices.Clone(source[:last]), strings.ReplaceAll(source[last], "data: {}", "data: {version: two}"))...)
+		changed := folder(append(slices.Clone(source[:last]), strings.ReplaceAll(source[last], "data: {}",
+			"data: {version: two}"))...)
 		Expect(fairlead(ctx, namespace, "apply", "shop", changed)).To(And(HaveField("Code", 1), HaveField("Out", ""),
 			HaveField("Err", HavePrefix("would adopt "+lines))))
 		Expect(gone()).To(Succeed())
@@ -459,16 +503,18 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 	},
 		Entry("by a purge order", "  lost: data.precious: \"x\"\n", "purged.yaml", "apiVersion: v1\nkind: ConfigMap\n"+
 			"metadata: {name: purged, annotations: {fairlead.io/purge-order: \"1\"}}\ndata: {}\n"),
-		Entry("as a hook of a chart", "", "Chart.yaml", shopChart, "templates/purged.yaml", "apiVersion: v1\nkind: ConfigMap\n"+
-			"metadata: {name: purged, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", "+
-			"helm.sh/hook-delete-policy: \"before-hook-creation,hook-succeeded\"}}\ndata: {}\n"),
+		Entry("as a hook of a chart", "", "Chart.yaml", shopChart, "templates/purged.yaml",
+			"apiVersion: v1\nkind: ConfigMap\n"+
+				"metadata: {name: purged, annotations: {helm.sh/hook: \"pre-install,pre-upgrade\", "+
+				"helm.sh/hook-delete-policy: \"before-hook-creation,hook-succeeded\"}}\ndata: {}\n"),
 	)
 
 	It("lists what the deletion of the component would take over and delete", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		inPhase := func(name string) string {
-			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + ", annotations: {fairlead.io/phase: pre-delete}}\ndata: {a: b}\n"
+			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name +
+				", annotations: {fairlead.io/phase: pre-delete}}\ndata: {a: b}\n"
 		}
 		theirs(ctx, namespace, "bye", map[string]string{"precious": "x"})
 		owned(ctx, namespace, "others", "c", "other")
@@ -482,12 +528,14 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 1), HaveField("Out", "")))
 		Expect(r.Err).To(And(HavePrefix("would adopt "+lines), Not(ContainSubstring(namespace+"/new")),
 			ContainSubstring("existing objects would be taken over (1)"),
-			ContainSubstring("warning: the deletion of the component would wait for ConfigMap "+namespace+"/others: it is owned by ")))
+			ContainSubstring("warning: the deletion of the component would wait for ConfigMap "+namespace+
+				"/others: it is owned by ")))
 		expectNothing(ctx, namespace)
 		r = fairlead(ctx, namespace, "plan", "shop", folder(source...))
 		Expect(r.Out).To(And(
 			ContainSubstring("\nTaken over:\n  "+strings.ReplaceAll(strings.TrimSuffix(lines, "\n"), "\n", "\n  ")+"\n"),
-			ContainSubstring("\nThe deletion of the component would wait for:\n  ConfigMap "+namespace+"/others (wave 0): OwnershipConflict: "),
+			ContainSubstring("\nThe deletion of the component would wait for:\n  ConfigMap "+namespace+
+				"/others (wave 0): OwnershipConflict: "),
 			Not(ContainSubstring(namespace+"/new"))))
 		Expect(r.Err).To(Equal("warning: fairlead apply takes over existing objects (1) only with --adopt\n"))
 
@@ -513,18 +561,22 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		dir := folder("a.yaml", settingsFile("a", "{}"))
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(And(HaveField("Code", 1), HaveField("Out", ""),
 			HaveField("Err", And(HavePrefix("would adopt ConfigMap "+namespace+"/a from field manager kubectl-create\n"),
-				ContainSubstring("existing objects would be taken over (1); "), ContainSubstring("; spec.adopt permits some of them already (1), "+
+				ContainSubstring("existing objects would be taken over (1); "),
+				ContainSubstring("; spec.adopt permits some of them already (1), "+
 					"so the operator takes them over also without this apply; remove these entries if they are outdated\n")))))
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""),
 			HaveField("Out", HavePrefix("adopting ConfigMap "+namespace+"/a from field manager kubectl-create\n"))))
 	})
 
-	It("does not list a generated value as lost that is kept, of an object that the component released", func(ctx SpecContext) {
+	It("does not list a generated value as lost that is kept, of an object that the "+
+		"component released", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		chart := folder("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/login.yaml", "apiVersion: v1\nkind: Secret\n"+
-			"metadata: {name: login, annotations: {fairlead.io/delete-policy: orphan}}\nstringData: {password: {{ randAlphaNum 16 }}, user: {{ .Values.user }}}\n",
+		chart := folder("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}", "templates/login.yaml",
+			"apiVersion: v1\nkind: Secret\n"+
+				"metadata: {name: login, annotations: {fairlead.io/delete-policy: orphan}}\n"+
+				"stringData: {password: {{ randAlphaNum 16 }}, user: {{ .Values.user }}}\n",
 			"values.yaml", "user: admin\n")
 		Expect(fairlead(ctx, namespace, "apply", "shop", chart, "--wait")).To(HaveField("Code", 0))
 		key, login := client.ObjectKey{Namespace: namespace, Name: "login"}, &corev1.Secret{}
@@ -532,7 +584,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
 
 		r := fairlead(ctx, namespace, "apply", "shop", chart, "--set", "user=root", "--wait")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""), HaveField("Out", HavePrefix("adopting Secret "+namespace+"/login from nobody\n"))))
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""),
+			HaveField("Out", HavePrefix("adopting Secret "+namespace+"/login from nobody\n"))))
 		Expect(r.Out).To(And(ContainSubstring("lost: data.user"), Not(ContainSubstring("password"))))
 		adopted := &corev1.Secret{}
 		Expect(k8s.Get(ctx, key, adopted)).To(Succeed())
@@ -543,7 +596,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 	It("takes back what the component released without --adopt, and lists it with what gets lost", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}\ndata: {color: red}\n"
+		kept := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept, annotations: {fairlead.io/delete-policy: " +
+			"orphan}}\ndata: {color: red}\n"
 		dir := folder("kept.yaml", kept, "web.yaml", settingsFile("web", "{}"))
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(HaveField("Code", 0))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", settingsFile("web", "{}")), "--wait")).
@@ -575,7 +629,8 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", ContainSubstring(want))))
 	},
 		Entry("an adoption without a plan", "leave --skip-plan out", "--adopt", "--skip-plan"),
-		Entry("a cluster that is no UID", `--adopt-cluster "prod": want the UID of the namespace kube-system`, "--adopt-cluster", "prod"),
+		Entry("a cluster that is no UID", `--adopt-cluster "prod": want the UID of the namespace kube-system`,
+			"--adopt-cluster", "prod"),
 		Entry("the former name of a flag", "--skip-render-check is now --skip-plan", "--skip-render-check"),
 	)
 }))
@@ -590,7 +645,8 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		for _, args := range [][]string{{"--target-namespace", other}, {"--target-name", "other"}} {
 			r := fairlead(ctx, namespace, append([]string{"apply", "shop", dir}, args...)...)
 			Expect(r).To(And(HaveField("Code", 1), HaveField("Out", ""), HaveField("Err", MatchRegexp(
-				"^fairlead: component.fairlead.io/shop is not applied: InvalidSpec: target .* cannot change to .* while the component has 1 dependent"))))
+				"^fairlead: component.fairlead.io/shop is not applied: InvalidSpec: target .* cannot change to .* while the "+
+					"component has 1 dependent"))))
 		}
 		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before.ResourceVersion))
 
@@ -622,9 +678,11 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(HaveField("Code", 0))
 		planned := dryRuns()
 		Expect(planned).To(Equal(1))
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).
+			To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 		Expect(dryRuns()).To(Equal(planned))
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}")), "--skip-plan")).To(HaveField("Code", 0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", settingsFile("a", "{}")), "--skip-plan")).
+			To(HaveField("Code", 0))
 		Expect(dryRuns()).To(Equal(planned))
 	})
 
@@ -655,16 +713,19 @@ var _ = Describe("the plan of apply", onCluster(func() {
 			"warning: not checked: Secret NAMESPACE/a: Forbidden: ", "exceeded quota: few"),
 		Entry("objects in a namespace of the set", nil,
 			"apiVersion: v1\nkind: Namespace\nmetadata: {name: NAMESPACE-x}\n---\napiVersion: v1\nkind: ConfigMap\n"+
-				"metadata: {name: a, namespace: NAMESPACE-x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: NAMESPACE-x}\n",
+				"metadata: {name: a, namespace: NAMESPACE-x}\n---\napiVersion: v1\nkind: ConfigMap\n"+
+				"metadata: {name: b, namespace: NAMESPACE-x}\n",
 			"warning: not checked: ConfigMap NAMESPACE-x/a and 1 more: its namespace does not exist yet\n"),
 		Entry("a type that nobody serves", nil, "apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: a}\n",
 			"warning: Unheard.example.com a has to wait: "),
 	)
 
-	It("goes on without a plan if the person may not read what it needs, and closes the list of adoptions", func(ctx SpecContext) {
+	It("goes on without a plan if the person may not read what it needs, and closes the list "+
+		"of adoptions", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		Expect(k8s.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"}, StringData: map[string]string{"values.yaml": "zone: a"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"},
+			StringData: map[string]string{"values.yaml": "zone: a"},
 		})).To(Succeed())
 		allow(ctx, namespace, "applier", "fairlead-components-editor")
 		objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: "publisher"}
@@ -675,8 +736,10 @@ var _ = Describe("the plan of apply", onCluster(func() {
 			ObjectMeta: objectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "publisher"},
 			Subjects: []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "applier"}},
 		})).To(Succeed())
-		dir := folder("Chart.yaml", shopChart, "templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"+
-			"  a: {{ required \"no values\" (lookup \"v1\" \"Secret\" .Release.Namespace \"values\").data | toString | quote }}\n")
+		dir := folder("Chart.yaml", shopChart, "templates/a.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"+
+				"  a: {{ required \"no values\" (lookup \"v1\" \"Secret\" .Release.Namespace \"values\").data | toString "+
+				"| quote }}\n")
 		var r result
 		Eventually(ctx, func() int {
 			r = fairlead(ctx, namespace, "apply", "shop", dir, "--as=applier")
@@ -692,8 +755,9 @@ var _ = Describe("the plan of apply", onCluster(func() {
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(And(BeEmpty(), Not(BeNil())), "also of a component that had none")
 
 		before := shopIn(ctx, namespace).ResourceVersion
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).To(And(HaveField("Code", 3), HaveField("Out", ""),
-			HaveField("Err", ContainSubstring("is not applied: there is no plan, so --adopt would permit nothing: "))))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--as=applier")).
+			To(And(HaveField("Code", 3), HaveField("Out", ""),
+				HaveField("Err", ContainSubstring("is not applied: there is no plan, so --adopt would permit nothing: "))))
 		Expect(shopIn(ctx, namespace).ResourceVersion).To(Equal(before))
 	})
 }))

@@ -35,8 +35,9 @@ var _ = Describe("apply, before it writes", onCluster(func() {
 				HavePrefix("fairlead: component.fairlead.io/shop is not applied, because it does not render: " + want))
 			Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
 		},
-		Entry("a missing sub-chart", needy, nil, "GenerateFailed: chart shop: Chart.yaml requires redis 1.2.3, which is missing "+
-			"in the folder charts: add it with helm dependency build: helm dependency build DIR\n"),
+		Entry("a missing sub-chart", needy, nil,
+			"GenerateFailed: chart shop: Chart.yaml requires redis 1.2.3, which is missing "+
+				"in the folder charts: add it with helm dependency build: helm dependency build DIR\n"),
 		Entry("a missing sub-chart of a chart in a folder", inFolder("charts/shop", needy), []string{"--path", "charts/shop"},
 			"GenerateFailed: chart shop: Chart.yaml requires redis 1.2.3, which is missing in the folder charts: add it with "+
 				"helm dependency build: helm dependency build DIR/charts/shop\n"),
@@ -58,7 +59,12 @@ var _ = Describe("apply, before it writes", onCluster(func() {
 		r := fairlead(ctx, namespace, "apply", "shop", archiveOf(dir, "shop"))
 		Expect(r).To(And(HaveField("Code", 2), HaveField("Err", HaveSuffix(
 			"add it with helm dependency build, in the folder of the chart that the archive was packed from\n"))))
-		for _, args := range [][]string{{"plan", "shop", dir}, {"diff", "shop", dir}, {"render", dir}, {"rbac", "shop", "--dir", dir}} {
+		for _, args := range [][]string{
+			{"plan", "shop", dir},
+			{"diff", "shop", dir},
+			{"render", dir},
+			{"rbac", "shop", "--dir", dir},
+		} {
 			r := fairlead(ctx, namespace, args...)
 			Expect(r).To(And(HaveField("Code", 2), HaveField("Err", HaveSuffix(": helm dependency build "+dir+"\n"))))
 		}
@@ -81,19 +87,22 @@ var _ = Describe("apply, before it writes", onCluster(func() {
 			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {zone: {{ required \"name a zone\" .Values.zone }}}\n",
 		}
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--set", "zone=a")).To(HaveField("Code", 0))
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder(append(files, "README.md", "more")...))).To(HaveField("Code", 0))
+		Expect(fairlead(ctx, namespace, "apply", "shop", folder(append(files, "README.md", "more")...))).
+			To(HaveField("Code", 0))
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(files...), "--set", "color=red")).To(HaveField("Code", 2))
 	})
 
 	It("leaves the decision to the operator where the person may not read what is rendered", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		login := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"}, StringData: map[string]string{"values.yaml": "zone: a"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "values"},
+			StringData: map[string]string{"values.yaml": "zone: a"},
 		}
 		Expect(k8s.Create(ctx, login)).To(Succeed())
 		looking := []string{
 			"Chart.yaml", shopChart, "templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" +
-				"  a: {{ required \"no values\" (lookup \"v1\" \"Secret\" .Release.Namespace \"values\").data | toString | quote }}\n",
+				"  a: {{ required \"no values\" (lookup \"v1\" \"Secret\" .Release.Namespace \"values\").data | toString " +
+				"| quote }}\n",
 		}
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(looking...))).To(HaveField("Code", 0))
 
@@ -101,7 +110,10 @@ var _ = Describe("apply, before it writes", onCluster(func() {
 		objectMeta := metav1.ObjectMeta{Namespace: namespace, Name: "applier"}
 		Expect(k8s.Create(ctx, &rbacv1.Role{ObjectMeta: objectMeta, Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"fairlead.io"}, Resources: []string{"components"}, Verbs: []string{"get", "create", "update"}},
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "create", "patch", "delete"}},
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{
+				"get", "list", "create",
+				"patch", "delete",
+			}},
 		}})).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: objectMeta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "applier"},
@@ -120,7 +132,8 @@ var _ = Describe("a type that nobody serves and nothing defines", onCluster(func
 		"scaler.yaml", "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web, namespace: apps}\n",
 		"settings.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n",
 	}
-	const missing = "ScaledObject.keda.sh is not served, and nothing here defines it; install what defines version v1alpha1"
+	const missing = "ScaledObject.keda.sh is not served, and nothing here defines it; install what defines " +
+		"version v1alpha1"
 
 	It("is named by apply and plan at once, and --wait gives up on it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
@@ -132,7 +145,8 @@ var _ = Describe("a type that nobody serves and nothing defines", onCluster(func
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--wait", "--unserved-timeout", "1s")
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(Equal("warning: ScaledObject.keda.sh apps/web has to wait: " + missing + "\n" +
-			"fairlead: gave up after 1s on component.fairlead.io/shop: waiting for ScaledObject.keda.sh apps/web (KindNotServed: " +
+			"fairlead: gave up after 1s on component.fairlead.io/shop: waiting for ScaledObject.keda.sh apps/web " +
+			"(KindNotServed: " +
 			missing + "); it continues by itself when the types are served\n"))
 		Expect(time.Since(begun)).To(BeNumerically("<", 15*time.Second))
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, &corev1.ConfigMap{})).To(Succeed())
@@ -160,7 +174,8 @@ var _ = Describe("a type that nobody serves and nothing defines", onCluster(func
 		namespace := newNamespace(ctx)
 		group := "silent." + namespace + ".example.com"
 		objects, err := manifests.Decode("service", []byte("apiVersion: apiregistration.k8s.io/v1\nkind: APIService\n"+
-			"metadata: {name: v1."+group+"}\nspec: {group: "+group+", version: v1, groupPriorityMinimum: 1000, versionPriority: 1,\n"+
+			"metadata: {name: v1."+group+"}\nspec: {group: "+group+
+			", version: v1, groupPriorityMinimum: 1000, versionPriority: 1,\n"+
 			"  insecureSkipTLSVerify: true, service: {namespace: "+namespace+", name: absent}}\n"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Create(ctx, objects[0])).To(Succeed())
@@ -175,7 +190,8 @@ var _ = Describe("a type that nobody serves and nothing defines", onCluster(func
 	It("is waited for until it comes, and is not missing if the set defines it", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		group := namespace + ".example.com"
-		definition := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things." + group + "}\n" +
+		definition := "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: things." +
+			group + "}\n" +
 			"spec:\n  group: " + group + "\n  scope: Namespaced\n  names: {kind: Thing, plural: things}\n  versions:\n" +
 			"  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n"
 		thing := "apiVersion: " + group + "/v1\nkind: Thing\nmetadata: {name: a}\n"

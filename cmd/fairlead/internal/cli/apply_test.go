@@ -98,7 +98,8 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(after.Generation).To(Equal(c.Generation + 1))
 		Expect(after.Spec.Source.Inline).To(BeNil())
 		Expect(after.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", sources(ctx, namespace)[0].Name)))
-		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`), "the given values must replace all former values")
+		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`),
+			"the given values must replace all former values")
 		Expect(after.Spec.Path).To(BeEmpty())
 		Expect(after.Spec.TargetName).To(Equal("store"))
 		Expect(after.Spec.Suspend).To(BeTrue())
@@ -123,7 +124,8 @@ var _ = Describe("apply", onCluster(func() {
 		}
 		Expect(names[3]).To(Equal(names[0]))
 		Expect(fairlead(ctx, namespace, "apply", "store", folder("web.yaml", "# 1")).Code).To(Equal(0))
-		Expect(sources(ctx, namespace)).To(HaveLen(3), "the sources of the component and the source of another component must exist")
+		Expect(sources(ctx, namespace)).To(HaveLen(3),
+			"the sources of the component and the source of another component must exist")
 	})
 
 	It("keeps the source of the last revision that was Ready after any number of later revisions", func(ctx SpecContext) {
@@ -207,7 +209,10 @@ func must[T any](value T, err error) T {
 // held creates a component with a finalizer, which an operator would have set.
 func held(ctx context.Context, namespace, name string) *v1alpha1.Component {
 	GinkgoHelper()
-	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Finalizers: []string{"fairlead.io/finalizer"}}}
+	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name,
+		Finalizers: []string{"fairlead.io/finalizer"},
+	}}
 	c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"web.yaml": ""}}
 	Expect(k8s.Create(ctx, c)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { release(ctx, c) })

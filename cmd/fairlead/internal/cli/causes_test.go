@@ -67,7 +67,8 @@ spec: {template: {spec: {restartPolicy: Never, serviceAccountName: absent, conta
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		service := func(port string) string {
-			return folder("web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: "+port+"}]}\n")
+			return folder("web.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: "+
+				port+"}]}\n")
 		}
 		applied(ctx, namespace, service("80"))
 		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(MatchRegexp(`(?m)^0 +Service +%s/web +Ready$`, namespace))

@@ -34,7 +34,10 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 	}
 	input := func(apiVersion, kind, name string) func(*v1alpha1.ComponentSpec) {
 		return func(s *v1alpha1.ComponentSpec) {
-			s.Inputs = []v1alpha1.Input{{Name: "a", Object: &v1alpha1.ObjectInput{APIVersion: apiVersion, Kind: kind, Name: name}}}
+			s.Inputs = []v1alpha1.Input{{Name: "a", Object: &v1alpha1.ObjectInput{
+				APIVersion: apiVersion, Kind: kind,
+				Name: name,
+			}}}
 		}
 	}
 	exists := func(ctx context.Context, namespace string) bool {
@@ -65,8 +68,9 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 		text := "component.fairlead.io/web reads " + strings.ReplaceAll(reads, "NS", namespace)
 		r := fairlead(ctx, namespace, "delete", "shop")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is not deleted, and nothing was changed: other components " +
-			"read from it (1): " + text + "; change or delete these first, or add --ignore-readers\n"))
+		Expect(r.Err).
+			To(Equal("fairlead: component.fairlead.io/shop is not deleted, and nothing was changed: other components " +
+				"read from it (1): " + text + "; change or delete these first, or add --ignore-readers\n"))
 		Expect(exists(ctx, namespace)).To(BeTrue())
 		Expect(fairlead(ctx, namespace, "plan", "shop", "--delete").Out).To(ContainSubstring(
 			"Other components read from this one, and lose what they read:\n  " + text + "\n"))
@@ -80,7 +84,8 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 		Entry("a Secret for values", valuesFrom(metav1alpha1.SecretReference, "db", ""), "Secret NS/db"),
 		Entry("an input", input("v1", "ConfigMap", "settings"), "ConfigMap NS/settings"),
 		Entry("the component as an input", input("fairlead.io/v1alpha1", "Component", "shop"), "the component as input a"),
-		Entry("a service account", func(s *v1alpha1.ComponentSpec) { s.ServiceAccount = "builder" }, "ServiceAccount NS/builder"),
+		Entry("a service account", func(s *v1alpha1.ComponentSpec) { s.ServiceAccount = "builder" },
+			"ServiceAccount NS/builder"),
 		Entry("a source", func(s *v1alpha1.ComponentSpec) {
 			s.Source = v1alpha1.Source{ConfigMap: &v1alpha1.ConfigMapSource{Name: "settings"}}
 		}, "ConfigMap NS/settings"),
@@ -110,7 +115,10 @@ var _ = Describe("the deletion of a component that others read from", onCluster(
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{"a.yaml": "a: b"}}
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 		status := allReady()
-		status.Inventory = []string{"/v1/ConfigMap/" + namespace + "/settings u=1 dp=orphan", "/v1/Secret/" + namespace + "/db u=2 dp=orphan-on-delete"}
+		status.Inventory = []string{
+			"/v1/ConfigMap/" + namespace + "/settings u=1 dp=orphan",
+			"/v1/Secret/" + namespace + "/db u=2 dp=orphan-on-delete",
+		}
 		report(ctx, c, status)
 		reader(ctx, namespace, "web", valuesFrom(metav1alpha1.ConfigMapReference, "settings", ""))
 		reader(ctx, namespace, "other", valuesFrom(metav1alpha1.SecretReference, "db", ""))

@@ -25,7 +25,9 @@ var _ = Describe("delete", onCluster(func() {
 	var namespace string
 	BeforeEach(func(ctx SpecContext) { namespace = newNamespace(ctx) })
 
-	deletion := func(state metav1alpha1.State, reason, message string, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
+	deletion := func(state metav1alpha1.State, reason, message string,
+		waiting ...metav1alpha1.DependentReport,
+	) metav1alpha1.Status {
 		return metav1alpha1.Status{
 			State: state, Conditions: readyCondition(metav1.ConditionFalse, reason, message), Waiting: waiting,
 			Dependents: metav1alpha1.DependentCounts{Total: 1},
@@ -43,15 +45,18 @@ var _ = Describe("delete", onCluster(func() {
 			To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n"}))
 	})
 
-	It("says who has an object with a delete policy that keeps it, succeeds, and leaves it to them", func(ctx SpecContext) {
+	It("says who has an object with a delete policy that keeps it, succeeds, and "+
+		"leaves it to them", func(ctx SpecContext) {
 		operate(namespace)
 		kept := func(name string) string {
-			return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name + ", annotations: {fairlead.io/delete-policy: orphan}}}"
+			return "{apiVersion: v1, kind: ConfigMap, metadata: {name: " + name +
+				", annotations: {fairlead.io/delete-policy: orphan}}}"
 		}
 		dir := folder("ours.yaml", kept("ours"), "theirs.yaml", kept("theirs"))
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir, "--wait")).To(HaveField("Code", 0))
 		Expect(fairlead(ctx, namespace, "suspend", "shop")).To(HaveField("Code", 0))
-		Eventually(ctx, func() metav1alpha1.State { return shopIn(ctx, namespace).Status.State }).Should(Equal(metav1alpha1.StateSuspended))
+		Eventually(ctx, func() metav1alpha1.State { return shopIn(ctx, namespace).Status.State }).
+			Should(Equal(metav1alpha1.StateSuspended))
 		theirs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "theirs",
 			Annotations: map[string]string{"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "apps"},
@@ -131,11 +136,13 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(p.err).To(gbytes.Say(fmt.Sprintf(refused+refused, "shop", "web")))
 		p.stop()
 		Eventually(ctx, p.code).Should(Receive(Equal(130)))
-		Expect(p.err).To(gbytes.Say("fairlead: interrupted; the operator continues to work on component.fairlead.io/db: .*\n$"))
+		Expect(p.err).
+			To(gbytes.Say("fairlead: interrupted; the operator continues to work on component.fairlead.io/db: .*\n$"))
 
 		r := fairlead(ctx, namespace, "delete", "shop", "db", "web")
 		Expect(r.Out).To(Equal("component.fairlead.io/db is being deleted already\n"))
-		Expect(r.Err).To(HaveSuffix("\nfairlead: 2 of 3 deletions failed: component.fairlead.io/shop, component.fairlead.io/web\n"))
+		Expect(r.Err).
+			To(HaveSuffix("\nfairlead: 2 of 3 deletions failed: component.fairlead.io/shop, component.fairlead.io/web\n"))
 		Expect(r.Code).To(Equal(1))
 	})
 
@@ -199,8 +206,10 @@ var _ = Describe("delete", onCluster(func() {
 			Expect(accepted()).To(Equal("b.example.com"))
 			again := []string{"delete", "shop", "--accept-unknown=b.example.com", "--accept-unknown=a.example.com"}
 			report(ctx, shopIn(ctx, namespace), refusal)
-			Expect(fairlead(ctx, namespace, again...)).To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n" +
-				"the loss is accepted, and the deletion continues; fairlead delete -n " + namespace + " shop --wait shows the progress\n"}))
+			Expect(fairlead(ctx, namespace, again...)).
+				To(Equal(result{Out: "component.fairlead.io/shop is being deleted already\n" +
+					"the loss is accepted, and the deletion continues; fairlead delete -n " + namespace +
+					" shop --wait shows the progress\n"}))
 			Expect(accepted()).To(Equal("a.example.com,b.example.com"))
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--accept-unknown=Shop/a").Err).
 				To(ContainSubstring(`"Shop/a" is no API group`))
@@ -220,12 +229,14 @@ var _ = Describe("delete", onCluster(func() {
 			Eventually(ctx, func() error { return k8s.Create(ctx, theirs) }).Should(Succeed())
 			c := held(ctx, namespace, "shop")
 			owner := manifests.Owner{
-				Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace, Name: "shop",
+				Cluster: "c", Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace,
+				Name: "shop",
 			}
 			mark := fmt.Sprintf(`{"metadata":{"labels":{"fairlead.io/owner-id":%q},"annotations":{"fairlead.io/owner-id":%q}}}`,
 				owner.ID(), owner.String())
 			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.MergePatchType, []byte(mark)))).To(Succeed())
-			line := "apiextensions.k8s.io/v1/CustomResourceDefinition//things.thing.example.com u=" + string(definition.GetUID()) +
+			line := "apiextensions.k8s.io/v1/CustomResourceDefinition//things.thing.example.com u=" +
+				string(definition.GetUID()) +
 				" t=Thing.thing.example.com"
 			digest, err := digests.Of([]string{line})
 			Expect(err).NotTo(HaveOccurred())

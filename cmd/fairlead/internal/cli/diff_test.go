@@ -48,7 +48,8 @@ var _ = Describe("diff", onCluster(func() {
 		expectGolden("diff/last-applied.diff", namespace, r.Out)
 	})
 
-	It("shows no change of a field that the spec of the component ignores, and why and tree name the rule", func(ctx SpecContext) {
+	It("shows no change of a field that the spec of the component ignores, and why and tree "+
+		"name the rule", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		stop := operate(namespace)
 		applied(ctx, namespace, folder(shopTemplates()...))

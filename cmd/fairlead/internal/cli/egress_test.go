@@ -225,7 +225,8 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 	kubeconfigFor := func(server, user, cluster string) string {
 		return fmt.Sprintf("{apiVersion: v1, kind: Config, current-context: c, "+
 			"contexts: [{name: c, context: {cluster: c, user: u}}], "+
-			"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: %q%s}}], users: [{name: u, user: {%s}}]}", server, cluster, user)
+			"clusters: [{name: c, cluster: {insecure-skip-tls-verify: true, server: %q%s}}], users: [{name: u, user: {%s}}]}",
+			server, cluster, user)
 	}
 
 	// created creates the component of a tenant. It renders the content of a Secret into an object for the other cluster.
@@ -258,7 +259,8 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 	It("uses no kubeconfig that its identity may not read", func(ctx SpecContext) {
 		server := newAPIRecorder(http.NotFoundHandler())
 		namespace := tenantNamespace(ctx)
-		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey, kubeconfigFor(server.URL, "token: "+vaultMarker, ""))
+		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey,
+			kubeconfigFor(server.URL, "token: "+vaultMarker, ""))
 		created(ctx, namespace, "open")
 		for _, line := range commands() {
 			Expect(fairlead(ctx, namespace, strings.Fields(line)...)).To(And(HaveField("Code", 3), HaveField("Err", And(
@@ -283,7 +285,8 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 			},
 		})
 		namespace := tenantNamespace(ctx, "there")
-		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey, kubeconfigFor(server.URL, "token: of-the-tenant", ""))
+		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey,
+			kubeconfigFor(server.URL, "token: of-the-tenant", ""))
 		c := created(ctx, namespace, "vault")
 		for _, line := range []string{"plan shop", "diff shop", "diff shop --last-applied"} {
 			Eventually(ctx, func() result { return fairlead(ctx, namespace, strings.Fields(line)...) }).
@@ -308,11 +311,13 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 	It("is not used for a person who may not impersonate its identity", func(ctx SpecContext) {
 		server := newAPIRecorder(http.NotFoundHandler())
 		namespace := tenantNamespace(ctx, "there")
-		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey, kubeconfigFor(server.URL, "token: of-the-tenant", ""))
+		secretIn(ctx, namespace, "there", metav1alpha1.DefaultKubeConfigKey,
+			kubeconfigFor(server.URL, "token: of-the-tenant", ""))
 		created(ctx, namespace, "open")
 		allow(ctx, namespace, "assistant", mayView, "fairlead-components-viewer", "fairlead-components-editor")
 		Expect(k8s.Create(ctx, &rbacv1.Role{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sources"}, Rules: []rbacv1.PolicyRule{ruleFor("configmaps", "*")},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sources"},
+			Rules:      []rbacv1.PolicyRule{ruleFor("configmaps", "*")},
 		})).To(Succeed())
 		Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "sources"},
@@ -320,7 +325,10 @@ var _ = Describe("a component with a kubeconfig", onCluster(func() {
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "assistant"}},
 		})).To(Succeed())
 		for _, line := range commands() {
-			Eventually(ctx, func() result { return fairlead(ctx, namespace, append(strings.Fields(line), "--as=assistant")...) }).
+			Eventually(ctx, func() result {
+				return fairlead(ctx, namespace,
+					append(strings.Fields(line), "--as=assistant")...)
+			}).
 				Should(And(HaveField("Code", 3), HaveField("Err", And(
 					ContainSubstring("the server that Secret "+namespace+"/there names"),
 					ContainSubstring("you may not impersonate it")))), line)

@@ -59,7 +59,8 @@ var _ = Describe("export", onCluster(func() {
 		Expect(r.Out).To(ContainSubstring("#   kubectl -n "+namespace+" delete configmap "+shopIn(ctx, namespace).
 			Spec.Source.ConfigMap.Name+"\n"),
 			"the ConfigMap has no owner reference to its component")
-		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1), "want one kubectl command: ConfigMaps with values need no command")
+		Expect(strings.Count(r.Out, "#   kubectl")).To(Equal(1),
+			"want one kubectl command: ConfigMaps with values need no command")
 
 		elsewhere := newNamespace(ctx)
 		objects, err := manifests.Decode("bundle",

@@ -15,11 +15,13 @@ var _ = Describe("exported values of Secrets", onCluster(func() {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		Expect(k8s.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "theirs"}, StringData: map[string]string{"password": password},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "theirs"},
+			StringData: map[string]string{"password": password},
 		})).To(Succeed())
 		binding := func(hole string) string {
 			return folder(
-				"theirs.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {fairlead.io/reconcile-policy: observe, "+
+				"theirs.yaml",
+				"apiVersion: v1\nkind: Secret\nmetadata: {name: theirs, annotations: {fairlead.io/reconcile-policy: observe, "+
 					"fairlead.io/export: password=self.stringData.password}}\n",
 				"ours.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: ours, annotations: {fairlead.io/bind: 'true'}}\n"+
 					"stringData: {url: '{{ \""+hole+"\" }}'}\n",

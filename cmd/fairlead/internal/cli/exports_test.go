@@ -13,7 +13,8 @@ var _ = Describe("Exports of a component", onCluster(func() {
 	It("are in the status, and why, plan and rbac of the component that reads them name them", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		const source = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, annotations: {fairlead.io/export: dbHost=self.data.host}}\ndata: {host: h1}\n"
+		const source = "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: db, annotations: {fairlead.io/export: dbHost=self.data.host}}\ndata: {host: h1}\n"
 		const target = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {host: '{{ .Values.database.host }}'}\n"
 		applied(ctx, namespace, folder("web.yaml", target), "--set", "database.host=h0")
 		change := func(name string, edit func(*v1alpha1.ComponentSpec)) {
@@ -41,7 +42,10 @@ var _ = Describe("Exports of a component", onCluster(func() {
 		change("db", func(s *v1alpha1.ComponentSpec) { s.ExportNames = []string{"dbHost"} })
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "status", "db").Out }).Should(
 			MatchRegexp(`EXPORT +VALUE\ndbHost +h1\n`))
-		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/web", "--field", "data.host").Out }).Should(
+		Eventually(ctx, func() string {
+			return fairlead(ctx, namespace, "why", "cm/web", "--field", "data.host").
+				Out
+		}).Should(
 			ContainSubstring("spec.valuesFrom[0], Component db, export dbHost"))
 		Expect(fairlead(ctx, namespace, "rbac", "shop").Out).To(ContainSubstring("- components\n"))
 	})

@@ -66,7 +66,8 @@ var _ = Describe("The ready-made operator with services that have further method
 		Expect(cloud.Things()).To(BeEmpty())
 	},
 		Entry("has the method find", func(things componenttest.Things) external.Driver {
-			return external.Of("Thing", componenttest.FindableThings{Things: things}, external.Options[componenttest.ThingSpec]{})
+			return external.Of("Thing", componenttest.FindableThings{Things: things},
+				external.Options[componenttest.ThingSpec]{})
 		}, func(s *v1alpha1.ExternalService) { s.Methods = methods(v1alpha1.ExternalFind) }, 1),
 		Entry("treats creates with the same token as one", func(things componenttest.Things) external.Driver {
 			return external.Of("Thing", componenttest.RepeatableThings{Things: things},
@@ -121,7 +122,8 @@ spec: {value: "{{ . }}"}
 
 	It("presents its certificate to the service", func(ctx SpecContext) {
 		var presented atomic.Int64
-		service := serveKind(external.Of("Thing", componenttest.Things{Cloud: cloud}, external.Options[componenttest.ThingSpec]{}))
+		service := serveKind(external.Of("Thing", componenttest.Things{Cloud: cloud},
+			external.Options[componenttest.ThingSpec]{}))
 		service.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, MinVersion: tls.VersionTLS13}
 		handler := service.Config.Handler
 		service.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -91,7 +91,8 @@ func (s *cloudService) spec() v1alpha1.External {
 func (s *cloudService) createCredentials(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloud-ca"}, Data: map[string]string{"ca.crt": s.certificate()},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "cloud-ca"},
+		Data:       map[string]string{"ca.crt": s.certificate()},
 	})).To(Succeed())
 	for name, data := range map[string]string{"cloud-token": "first", "cloud-access": "irrelevant"} {
 		Expect(k8s.Create(ctx, &corev1.Secret{
@@ -179,7 +180,10 @@ func grantReads(ctx context.Context, namespace, user string) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: user},
 		Rules: []rbacv1.PolicyRule{
 			{APIGroups: []string{"fairlead.io"}, Resources: []string{"components"}, Verbs: []string{"get", "list", "watch"}},
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "patch", "create"}},
+			{
+				APIGroups: []string{""}, Resources: []string{"configmaps"},
+				Verbs: []string{"get", "list", "watch", "patch", "create"},
+			},
 		},
 	})).To(Succeed())
 	Expect(k8s.Create(ctx, &rbacv1.RoleBinding{
@@ -337,7 +341,8 @@ spec: {value: "{{ . }}"}
 		Expect(k8s.List(ctx, secrets, client.InNamespace(namespace))).To(Succeed())
 		for i := range secrets.Items {
 			if secret := &secrets.Items[i]; strings.HasPrefix(secret.Name, "externals-") {
-				Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+				Expect(k8s.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).
+					To(Succeed())
 				Expect(k8s.Delete(ctx, secret)).To(Succeed())
 			}
 		}
@@ -379,7 +384,8 @@ spec: {value: "{{ . }}"}
 		operate(namespace)
 		c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 		c.Spec.Source.Inline = &v1alpha1.InlineSource{Files: map[string]string{
-			"thing.yaml": "apiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\nspec: {value: \"{{ .Values.value }}\"}\n",
+			"thing.yaml": "apiVersion: external.fairlead.io/v1\nkind: Thing\nmetadata: {name: one}\n" +
+				"spec: {value: \"{{ .Values.value }}\"}\n",
 		}}
 		c.Spec.Values = &runtime.RawExtension{Raw: []byte(`{"value":"red"}`)}
 		c.Spec.Externals = []v1alpha1.External{service.spec()}
@@ -387,7 +393,8 @@ spec: {value: "{{ . }}"}
 		Eventually(ctx, stateOf(ctx, namespace)).Should(HavePrefix("Ready"))
 		events := func(note string) {
 			GinkgoHelper()
-			Eventually(ctx, func() string { return fairlead(ctx, namespace, "events", "shop").Out }).Should(ContainSubstring(note))
+			Eventually(ctx, func() string { return fairlead(ctx, namespace, "events", "shop").Out }).
+				Should(ContainSubstring(note))
 		}
 		events("create Thing.external.fairlead.io one")
 

@@ -48,7 +48,10 @@ func archiveOf(dir, top string) string {
 			return err
 		}
 		name := filepath.ToSlash(filepath.Join(top, strings.TrimPrefix(path, dir)))
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: strings.TrimPrefix(name, "/"), Size: int64(len(content)), Mode: 0o755}
+		header := &tar.Header{
+			Typeflag: tar.TypeReg, Name: strings.TrimPrefix(name, "/"), Size: int64(len(content)),
+			Mode: 0o755,
+		}
 		if err := archive.WriteHeader(header); err != nil {
 			return err
 		}
@@ -80,7 +83,8 @@ var _ = Describe("a large source", onCluster(func() {
 		operate(namespace)
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--service-account", "shop", "--adopt", "--wait")
 		Expect(r.Code).To(Equal(0), r.Err)
-		Expect(r.Out).To(MatchRegexp(`^adopting ServiceAccount ` + namespace + `/shop from .*\nconfigmap/shop-[0-9a-f]{12}-1 created\nconfigmap/shop-[0-9a-f]{12}-2 created\n` +
+		Expect(r.Out).To(MatchRegexp(`^adopting ServiceAccount ` + namespace +
+			`/shop from .*\nconfigmap/shop-[0-9a-f]{12}-1 created\nconfigmap/shop-[0-9a-f]{12}-2 created\n` +
 			`configmap/shop-[0-9a-f]{12}-3 created\ncomponent.fairlead.io/shop created\n`))
 		c := shopIn(ctx, namespace)
 		Expect(c.Spec.Source.ConfigMap).To(BeNil())
@@ -261,7 +265,8 @@ var _ = Describe("an archive", onCluster(func() {
 		for _, places := range [][]string{{dir, packed}, {packed, dir}} {
 			applied(ctx, namespace, places[0])
 			before := shopIn(ctx, namespace)
-			Expect(fairlead(ctx, namespace, "apply", "shop", places[1])).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+			Expect(fairlead(ctx, namespace, "apply", "shop", places[1])).
+				To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 			Expect(fairlead(ctx, namespace, "diff", "shop", places[1])).To(Equal(result{}))
 			Expect(shopIn(ctx, namespace).Spec).To(Equal(before.Spec))
 			Expect(fairlead(ctx, namespace, "delete", "shop", "--wait")).To(HaveField("Code", 0))
@@ -272,7 +277,8 @@ var _ = Describe("an archive", onCluster(func() {
 		applied(ctx, namespace, dir)
 		before := shopIn(ctx, namespace)
 		Expect(os.WriteFile(filepath.Join(dir, "README.md"), []byte("About the shop.\n"), 0o600)).To(Succeed())
-		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
+		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).
+			To(Equal(result{Out: "component.fairlead.io/shop unchanged\n"}))
 		Expect(fairlead(ctx, namespace, "diff", "shop", dir)).To(Equal(result{}))
 		Expect(shopIn(ctx, namespace).Spec).To(Equal(before.Spec))
 

@@ -13,7 +13,8 @@ import (
 )
 
 var _ = Describe("the manifest of a component", onCluster(func() {
-	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {size: {{ .Values.size | quote }}, zone: {{ .Values.zone | quote }}}\n"
+	const template = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n" +
+		"data: {size: {{ .Values.size | quote }}, zone: {{ .Values.zone | quote }}}\n"
 	manifest := func(spec string) string {
 		return filepath.Join(folder("shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\n"+
 			"metadata: {name: shop, labels: {team: blue}, annotations: {note: a}}\nspec: "+spec), "shop.yaml")
@@ -44,7 +45,8 @@ var _ = Describe("the manifest of a component", onCluster(func() {
 
 	It("is planned and compared although the component does not exist, and nothing is written", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		file := manifest("{source: {inline: {files: {a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}}'}}}}")
+		file := manifest("{source: {inline: {files: {a.yaml: '{apiVersion: v1, kind: ConfigMap, metadata: {name: " +
+			"settings}}'}}}}")
 		r := fairlead(ctx, namespace, "plan", "-f", file)
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Out).To(ContainSubstring("settings"))
@@ -52,9 +54,11 @@ var _ = Describe("the manifest of a component", onCluster(func() {
 		r = fairlead(ctx, namespace, "diff", "-f", manifest("{values: {size: 1, zone: a}}"), folder("a.yaml", template))
 		Expect(r.Out).To(ContainSubstring("+  zone: a"))
 		Expect(r.Code).To(Equal(1))
-		r = fairlead(ctx, namespace, "apply", "--dry-run", "-f", manifest("{values: {size: 1, zone: a}}"), folder("a.yaml", template))
+		r = fairlead(ctx, namespace, "apply", "--dry-run", "-f", manifest("{values: {size: 1, zone: a}}"),
+			folder("a.yaml", template))
 		Expect(r.Out).To(ContainSubstring("settings"))
-		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"}, &v1alpha1.Component{}))).
+		Expect(apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "shop"},
+			&v1alpha1.Component{}))).
 			To(BeTrue())
 		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
 	})
@@ -65,7 +69,8 @@ var _ = Describe("the manifest of a component", onCluster(func() {
 		for _, command := range []string{"apply", "plan", "diff"} {
 			r := fairlead(ctx, namespace, command, "-f", file, folder("a.yaml", template))
 			Expect(r.Code).To(Equal(2), command)
-			Expect(r.Err).To(And(ContainSubstring(`unknown field "spec.serviceAccount"`), ContainSubstring(`unknown field "spec.policies`)), command)
+			Expect(r.Err).To(And(ContainSubstring(`unknown field "spec.serviceAccount"`),
+				ContainSubstring(`unknown field "spec.policies`)), command)
 		}
 		Expect(requests(ctx, namespace, "components", "configmaps").Writes()).To(BeEmpty())
 	})

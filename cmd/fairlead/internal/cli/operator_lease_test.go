@@ -85,9 +85,13 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 			Expect(k8s.Update(ctx, c)).To(Succeed())
 		})
 		operator := leaseIn(ctx, time.Now().Add(-3*time.Minute))
-		absent := "warning: nothing happens before an operator runs: no operator has held the Lease " + operator + "/fairlead-operator for 3m"
+		absent := "warning: nothing happens before an operator runs: no operator has held the Lease " + operator +
+			"/fairlead-operator for 3m"
 		for _, command := range [][]string{
-			{"apply", "shop", folder("web.yaml", settingsFile("web", "{}"))}, {"reconcile", "shop"}, {"resume", "shop"}, {"delete", "shop"},
+			{"apply", "shop", folder("web.yaml", settingsFile("web", "{}"))},
+			{"reconcile", "shop"},
+			{"resume", "shop"},
+			{"delete", "shop"},
 		} {
 			r := fairlead(ctx, namespace, command...)
 			Expect(r).To(And(HaveField("Code", 0), HaveField("Err", HavePrefix(absent))), "%v", command)
@@ -123,9 +127,11 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 		GinkgoT().Setenv("FAIRLEAD_OPERATOR_NAMESPACE", namespace)
 		r := fairlead(ctx, namespace, "status", "shop")
 		Expect(r.Code).To(Equal(0))
-		Expect(r.Out).To(ContainSubstring("Operator:    not checked: there is no Lease fairlead-operator in namespace " + namespace))
+		Expect(r.Out).To(ContainSubstring("Operator:    not checked: there is no Lease fairlead-operator in namespace " +
+			namespace))
 		Expect(fairlead(ctx, namespace, "status", "shop", "-o", "json").Out).To(ContainSubstring(`"state": "NotChecked"`))
-		Expect(fairlead(ctx, namespace, "tree", "shop").Err).To(HavePrefix("warning: operator not checked: there is no Lease"))
+		Expect(fairlead(ctx, namespace, "tree", "shop").Err).
+			To(HavePrefix("warning: operator not checked: there is no Lease"))
 	})
 }))
 

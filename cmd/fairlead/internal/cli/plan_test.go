@@ -149,8 +149,9 @@ var _ = Describe("plan", onCluster(func() {
 			"  annotations: {fairlead.io/update-policy: replace}\ndatum: {}\n")
 		r := fairlead(ctx, namespace, "plan", "shop", dir)
 		Expect(r.Code).To(BeZero())
-		Expect(r.Out).To(ContainSubstring("The API server drops these fields, because the types do not have them; correct or " +
-			"remove them:\n  ConfigMap " + namespace + "/dropped (dropped.yaml:6): datum\n"))
+		Expect(r.Out).
+			To(ContainSubstring("The API server drops these fields, because the types do not have them; correct or " +
+				"remove them:\n  ConfigMap " + namespace + "/dropped (dropped.yaml:6): datum\n"))
 		Expect(fairlead(ctx, namespace, "plan", "shop", dir, "-o", "json").Out).To(ContainSubstring(`"field": "datum"`))
 		const warning = ": the API server drops this field, because the type does not have it\n"
 		r = run(ctx, "fairlead", "render", dir, "--validate", "-n", namespace)
@@ -169,10 +170,20 @@ var _ = Describe("plan", onCluster(func() {
 		Entry("a component that does not exist", func(string) []string { return []string{"shop"} }, 1, "does not exist"),
 		Entry("a source that cannot be rendered", func(dir string) []string { return []string{"shop", dir} }, 2,
 			`function "nope" not defined`),
-		Entry("values without a folder", func(string) []string { return []string{"shop", "--set", "a=1"} }, 2, "need a folder, an archive or a URL"),
+		Entry("values without a folder", func(string) []string {
+			return []string{
+				"shop", "--set",
+				"a=1",
+			}
+		}, 2, "need a folder, an archive or a URL"),
 		Entry("a deletion with inputs", func(string) []string { return []string{"shop", "--delete", "--input", "a=b"} }, 2,
 			"which renders nothing"),
-		Entry("an input without a file", func(string) []string { return []string{"shop", "--input", "rates"} }, 2, "want NAME=FILE"),
+		Entry("an input without a file", func(string) []string {
+			return []string{
+				"shop", "--input",
+				"rates",
+			}
+		}, 2, "want NAME=FILE"),
 		Entry("a deletion with a folder", func(dir string) []string { return []string{"shop", dir, "--delete"} }, 2,
 			"leave the folder, archive or URL out"),
 	)

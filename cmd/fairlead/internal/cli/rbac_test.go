@@ -29,9 +29,12 @@ const scattered = `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
 // hooked is a chart with hooks of different types.
 var hooked = []string{
 	"Chart.yaml", shopChart,
-	"templates/install.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/hook: pre-install}}}",
-	"templates/upgrade.yaml", "{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {helm.sh/hook: pre-upgrade}}}",
-	"templates/delete.yaml", "{apiVersion: v1, kind: Service, metadata: {name: a, annotations: {helm.sh/hook: pre-delete}}, " +
+	"templates/install.yaml",
+	"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: {helm.sh/hook: pre-install}}}",
+	"templates/upgrade.yaml",
+	"{apiVersion: v1, kind: Secret, metadata: {name: a, annotations: {helm.sh/hook: pre-upgrade}}}",
+	"templates/delete.yaml",
+	"{apiVersion: v1, kind: Service, metadata: {name: a, annotations: {helm.sh/hook: pre-delete}}, " +
 		"spec: {ports: [{port: 80}]}}",
 }
 
@@ -76,7 +79,8 @@ var _ = Describe("rbac", func() {
 	})
 
 	It("uses the namespace of the kubeconfig, like apply", func(ctx SpecContext) {
-		kubeconfig := filepath.Join(folder("kubeconfig", `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, namespace: tenant}}],
+		kubeconfig := filepath.Join(folder("kubeconfig",
+			`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, namespace: tenant}}],
 clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]}`), "kubeconfig")
 		r := run(ctx, "fairlead", "rbac", "web", "--dir",
 			folder("all.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--kubeconfig", kubeconfig)
@@ -132,7 +136,8 @@ var _ = Describe("rbac of a component", onCluster(func() {
 
 	It("includes what is needed to prune recorded dependents that are not rendered any more", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		Expect(fairlead(ctx, namespace, "apply", "shop", folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--skip-plan").Code).To(Equal(0))
+		Expect(fairlead(ctx, namespace, "apply", "shop",
+			folder("a.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"), "--skip-plan").Code).To(Equal(0))
 		c := shopIn(ctx, namespace)
 		for _, e := range []metav1alpha1.InventoryEntry{
 			{Version: "v1", Kind: "ConfigMap", Namespace: namespace, Name: "a"},

@@ -9,7 +9,8 @@ import (
 )
 
 var _ = Describe("render of the manifest of a component", func() {
-	const text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Release.Name }}, namespace: {{ .Release.Namespace }}}, " +
+	const text = "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .Release.Name }}, namespace: {{ " +
+		".Release.Namespace }}}, " +
 		"data: {size: {{ .Values.size | quote }}, zone: {{ .Values.zone | quote }}, rate: {{ .Values.inputs.rate | quote }}}}"
 	write := func(spec string) string {
 		return filepath.Join(folder("shop.yaml", "apiVersion: fairlead.io/v1alpha1\nkind: Component\n"+
@@ -17,14 +18,16 @@ var _ = Describe("render of the manifest of a component", func() {
 	}
 	chart := func() string {
 		return folder("app/Chart.yaml", "{apiVersion: v2, name: app, version: 0.1.0}", "app/templates/a.yaml", text,
-			"app/crds/d.yaml", "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ds.d.io}, "+
+			"app/crds/d.yaml",
+			"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: ds.d.io}, "+
 				"spec: {group: d.io, names: {kind: D, plural: ds}, scope: Cluster, versions: []}}",
 			"rate.json", "5")
 	}
 
 	It("renders a folder as its source with its spec, and flags override it", func(ctx SpecContext) {
 		dir := chart()
-		file := write("{path: app, values: {size: 1, zone: a}, targetName: web, targetNamespace: green, helm: {skipCRDs: true}, " +
+		file := write("{path: app, values: {size: 1, zone: a}, targetName: web, targetNamespace: green, helm: " +
+			"{skipCRDs: true}, " +
 			"inputs: [{name: rate, poll: {url: 'https://rates.example.com'}}]}")
 		given := "rate=" + filepath.Join(dir, "rate.json")
 		r := run(ctx, "fairlead", "render", "-f", file, dir, "--set", "zone=b", "--input", given)
@@ -60,7 +63,8 @@ var _ = Describe("render of the manifest of a component", func() {
 		Expect(r.Code).To(Equal(2))
 		Expect(strings.Join(strings.Fields(r.Err), " ")).To(ContainSubstring(message))
 	},
-		Entry("a source", "{source: {configMap: {name: a}}}", "the manifest has no inline source, and render reads no cluster"),
+		Entry("a source", "{source: {configMap: {name: a}}}",
+			"the manifest has no inline source, and render reads no cluster"),
 		Entry("values", "{valuesFrom: [{kind: Secret, name: a}], source: {inline: {files: {a.yaml: ''}}}}",
 			`the manifest refers to the Secret "a", and render reads no cluster`),
 		Entry("a function", "{generator: Function, function: {url: 'https://f.example.com'}}", "the manifest has a function"),

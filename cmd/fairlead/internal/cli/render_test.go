@@ -52,13 +52,16 @@ var _ = Describe("render", func() {
 		Entry("a graph with values in DOT", "values.dot", "testdata/render/values -n shop --graph=dot"),
 		Entry("mistakes that the values do not prevent", "values-lint.txt", "testdata/render/values -n shop --lint"),
 		Entry("mistakes in the references of externals", "externals-lint.txt", "testdata/render/externals -n shop --lint"),
-		Entry("a chart with resource groups, which have no effect", "groups.mmd", "testdata/render/groups --name s -n shop --graph"),
+		Entry("a chart with resource groups, which have no effect", "groups.mmd",
+			"testdata/render/groups --name s -n shop --graph"),
 		Entry("a chart with resource groups as dependencies", "groups-sequencing.yaml",
 			"testdata/render/groups --name s -n shop --sequencing"),
-		Entry("the graph of resource groups", "groups-sequencing.mmd", "testdata/render/groups --name s -n shop --sequencing --graph"),
+		Entry("the graph of resource groups", "groups-sequencing.mmd",
+			"testdata/render/groups --name s -n shop --sequencing --graph"),
 		Entry("mistakes in the order of resource groups", "groups-sequencing-lint.txt",
 			"testdata/render/groups --name s -n shop --sequencing --lint"),
-		Entry("mistakes in the references of other types", "references-lint.txt", "testdata/render/references -n shop --lint"),
+		Entry("mistakes in the references of other types", "references-lint.txt",
+			"testdata/render/references -n shop --lint"),
 		Entry("templates, in waves and phases", "templates.yaml", "testdata/render/templates --set mode=dark"),
 	)
 
@@ -70,7 +73,8 @@ var _ = Describe("render", func() {
 		Expect(run(ctx, "fairlead", "render", "testdata/render/groups", "--sequencing", "--raw").Code).NotTo(BeZero())
 	})
 
-	It("names object, field, file and line of what an API server would refuse with --validate, and fails", func(ctx SpecContext) {
+	It("names object, field, file and line of what an API server would refuse with "+
+		"--validate, and fails", func(ctx SpecContext) {
 		dir := folder("good.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: good}, data: {a: b}}",
 			"more/bad.yaml", `apiVersion: v1
 kind: ConfigMap
@@ -138,8 +142,10 @@ spec:
 	It("prints three lines around invalid YAML, and with --raw the output of the templates", func(ctx SpecContext) {
 		for _, dir := range []string{
 			folder("Chart.yaml", "{apiVersion: v2, name: c, version: 0.1.0}",
-				"templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n  c: d\n  e: f\n"),
-			folder("templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n  c: d\n  e: f\n"),
+				"templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n"+
+					"  c: d\n  e: f\n"),
+			folder("templates/a.yaml",
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b: {{ .Values.x }}\n  c: d\n  e: f\n"),
 		} {
 			r := run(ctx, "fairlead", "render", dir, "--set", "x=word")
 			Expect(r.Code).To(Equal(2))
@@ -148,7 +154,8 @@ spec:
 				ContainSubstring("(rendered):5: invalid YAML"), Not(ContainSubstring("e: f"))))
 			r = run(ctx, "fairlead", "render", dir, "--set", "x=word", "--raw")
 			Expect(r.Code).To(Equal(2))
-			Expect(r.Out).To(MatchRegexp(`^---\n# Source: .*templates/a.yaml\napiVersion: v1\n(.*\n)*  a: b: word\n  c: d\n  e: f\n$`))
+			Expect(r.Out).
+				To(MatchRegexp(`^---\n# Source: .*templates/a.yaml\napiVersion: v1\n(.*\n)*  a: b: word\n  c: d\n  e: f\n$`))
 			Expect(r.Err).To(ContainSubstring("(rendered):5: invalid YAML"))
 		}
 	})
@@ -163,11 +170,13 @@ spec:
 		for name, dir := range map[string]string{
 			`a.yaml \(rendered\):6`: folder("a.yaml", fmt.Sprintf(object, "a")),
 			`a.yaml:6`:              folder("kustomization.yaml", "resources: [a.yaml]", "a.yaml", fmt.Sprintf(object, "a")),
-			`a.json \(rendered\):1`: folder("a.json", `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}`),
+			`a.json \(rendered\):1`: folder("a.json",
+				`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": "1", "a": "2"}}`),
 		} {
 			r := run(ctx, "fairlead", "render", dir)
 			Expect(r.Out).To(ContainSubstring(`a: "2"`), name+r.Err)
-			Expect(r.Err).To(MatchRegexp(`warning: `+name+`: the key "(data\.)?a" occurs twice in a map; the last value is used`), name)
+			Expect(r.Err).To(MatchRegexp(`warning: `+name+
+				`: the key "(data\.)?a" occurs twice in a map; the last value is used`), name)
 		}
 	})
 

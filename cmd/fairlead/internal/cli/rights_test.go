@@ -40,15 +40,18 @@ var _ = Describe("missing rights of a component", onCluster(func() {
 		dir := folder("a.yaml", settingsFile("a", "{}"), "b.yaml", settingsFile("b", "{}"))
 		command := "fairlead rbac -n " + namespace + " shop --bind | kubectl apply -f -"
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--service-account", "deployer", "--wait")
-		Expect(r).To(And(HaveField("Code", 1), HaveField("Err", ContainSubstring("; this grants the rights that its objects need: "+command))))
-		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(MatchRegexp(`(?m)^Grant with: +` + regexp.QuoteMeta(command) + "$"))
+		Expect(r).To(And(HaveField("Code", 1),
+			HaveField("Err", ContainSubstring("; this grants the rights that its objects need: "+command))))
+		Expect(fairlead(ctx, namespace, "status", "shop").Out).
+			To(MatchRegexp(`(?m)^Grant with: +` + regexp.QuoteMeta(command) + "$"))
 	})
 }))
 
 var _ = Describe("the rights for a deletion", onCluster(func() {
 	const released = `{apiVersion: v1, kind: Secret, metadata: {name: kept, annotations: {fairlead.io/delete-policy: orphan}}}`
 	files := []string{
-		"a.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, "b.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}`,
+		"a.yaml", `{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}`, "b.yaml",
+		`{apiVersion: v1, kind: ConfigMap, metadata: {name: b}}`,
 		"secret.yaml", released,
 	}
 
@@ -72,7 +75,8 @@ var _ = Describe("the rights for a deletion", onCluster(func() {
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Err", ""), HaveField("Out", Not(ContainSubstring("RIGHT")))))
 	})
 
-	It("are named in one table by plan --delete and by delete if the service account of the component lacks them", func(ctx SpecContext) {
+	It("are named in one table by plan --delete and by delete if the service account of the "+
+		"component lacks them", func(ctx SpecContext) {
 		named := ruleFor("configmaps", "delete")
 		named.ResourceNames = []string{"a"}
 		namespace := deprived(ctx, ruleFor("configmaps", "get"), named)
@@ -104,7 +108,8 @@ var _ = Describe("the rights for a deletion", onCluster(func() {
 		}
 		Expect(k8s.Create(ctx, grantSecrets)).To(Succeed())
 		Eventually(ctx, func() string { return plan(ctx, namespace, "--as=viewer-of-"+namespace).Err }).
-			Should(ContainSubstring("warning: the rights for the deletion were not checked, because you may not create SubjectAccessReviews"))
+			Should(ContainSubstring("warning: the rights for the deletion were not checked, because you may not create " +
+				"SubjectAccessReviews"))
 	})
 
 	It("are those of the operator if the component names no service account", func(ctx SpecContext) {
@@ -112,15 +117,22 @@ var _ = Describe("the rights for a deletion", onCluster(func() {
 		operate(namespace)
 		applied(ctx, namespace, folder(files[:2]...))
 		labels := map[string]string{"app.kubernetes.io/name": "fairlead-operator"}
-		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "operator", Labels: labels}}
+		deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: "operator",
+			Labels: labels,
+		}}
 		deployment.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 		deployment.Spec.Template.Labels = labels
-		deployment.Spec.Template.Spec = corev1.PodSpec{ServiceAccountName: "runner", Containers: []corev1.Container{{Name: "main", Image: "operator"}}}
+		deployment.Spec.Template.Spec = corev1.PodSpec{
+			ServiceAccountName: "runner",
+			Containers:         []corev1.Container{{Name: "main", Image: "operator"}},
+		}
 		Expect(k8s.Create(ctx, deployment)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(k8s.Delete(ctx, deployment)).To(Succeed()) })
 		r := plan(ctx, namespace)
 		Expect(r.Code).To(Equal(1), r.Err)
-		Expect(spaced(r.Out)).To(ContainElement("delete configmaps a in " + namespace + " to delete dependents system:serviceaccount:" + namespace + ":runner"))
+		Expect(spaced(r.Out)).To(ContainElement("delete configmaps a in " + namespace +
+			" to delete dependents system:serviceaccount:" + namespace + ":runner"))
 
 		deployment.Spec.Template.Spec.Containers[0].Args = []string{"--default-service-account=tenant"}
 		Expect(k8s.Update(ctx, deployment)).To(Succeed())

@@ -18,7 +18,8 @@ var _ = Describe("scaffold", func() {
 			Skip("this spec needs the tools of a project")
 		}
 		dir := folder("main.go", "mine", "notes.txt", "mine")
-		r := scaffoldShop(ctx, dir, "--force", "--chart", chartWith(`data: {a: {{ if not .Values.what }}{{ fail "say what" }}{{ end }}b}`))
+		r := scaffoldShop(ctx, dir, "--force", "--chart",
+			chartWith(`data: {a: {{ if not .Values.what }}{{ fail "say what" }}{{ end }}b}`))
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(r.Out).To(And(ContainSubstring("go.mod replaces Fairlead with the checkout in "),
 			HaveSuffix("next: cd "+dir+" && make test\n")))

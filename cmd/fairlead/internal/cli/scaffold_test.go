@@ -85,7 +85,8 @@ var _ = Describe("scaffold", func() {
 		Entry("an unknown generator", []string{"--generator=jsonnet"}, "Helm, Kustomize, GoTemplate, Go"),
 		Entry("an unknown interface", []string{"--interfaces=colour"}, "--interfaces"),
 		Entry("an owner with a line feed", []string{"--owner=Example\nInc."}, `--owner "Example\nInc."`, "want one line"),
-		Entry("a license that SPDX does not have", []string{"--spdx-license-headers=all rights"}, "license expression of SPDX"),
+		Entry("a license that SPDX does not have", []string{"--spdx-license-headers=all rights"},
+			"license expression of SPDX"),
 		Entry("a chart and a kustomization", []string{"--chart=a", "--kustomization=b"}, "exclude each other"),
 		Entry("a chart for another generator", []string{"--chart=a", "--generator=go"}, "--generator Helm"),
 		Entry("a folder that is no checkout", []string{"--fairlead-dir=/nowhere"}, "--fairlead-dir /nowhere"),
@@ -112,8 +113,10 @@ var _ = Describe("scaffold", func() {
 			ContainSubstring("warning: internal/generator/chart/templates/old.yaml existed before")))
 	})
 
-	It("writes the license Apache-2.0 without a value of --spdx-license-headers, and the owner of files", func(ctx SpecContext) {
-		r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--owner=@example/platform", "--spdx-license-headers", "--dry-run")
+	It("writes the license Apache-2.0 without a value of --spdx-license-headers, and the "+
+		"owner of files", func(ctx SpecContext) {
+		r := scaffoldShop(ctx, filepath.Join(folder(), "new"), "--owner=@example/platform", "--spdx-license-headers",
+			"--dry-run")
 		Expect(r.Code).To(Equal(0), r.Err)
 		Expect(strings.Split(r.Out, "\n")).To(ContainElements(".github/CODEOWNERS", "hack/boilerplate.go.txt"))
 	})
@@ -132,7 +135,8 @@ var _ = Describe("scaffold", func() {
 		dir := folder("main.go", "mine", "chart/Chart.yaml", "mine", "notes.txt", "mine")
 		r := scaffoldShop(ctx, dir)
 		Expect(r).To(Equal(result{Code: 2, Err: "fairlead: nothing was written: " + dir +
-			" already has chart/Chart.yaml, main.go; --dry-run lists these files, and --force overwrites them, so that their content is lost\n"}))
+			" already has chart/Chart.yaml, main.go; --dry-run lists these files, and --force overwrites them, so that their " +
+			"content is lost\n"}))
 		Expect(entries(dir)).To(ConsistOf("main.go", "chart", "notes.txt"))
 	})
 

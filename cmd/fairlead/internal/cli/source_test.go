@@ -30,7 +30,11 @@ type archiveServer struct {
 func serveArchive(files ...string) *archiveServer {
 	s := &archiveServer{}
 	s.serve(files...)
-	s.recorder = newRecorder(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(s.archive()) }))
+	s.recorder = newRecorder(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request,
+	) {
+		_, _ = w.Write(s.archive())
+	}))
 	return s
 }
 
@@ -73,7 +77,8 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 		r = fairlead(ctx, namespace, "apply", "shop", place, "--set", "color=blue")
 		Expect(r.Out).To(HavePrefix("component.fairlead.io/shop unchanged\n"))
 
-		s.serve(append(shopTemplates(), "templates/more.yaml", "{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}")...)
+		s.serve(append(shopTemplates(), "templates/more.yaml",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: more}}")...)
 		r = fairlead(ctx, namespace, "apply", "shop", place)
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop updated\n"}))
 		Expect(shopIn(ctx, namespace).Spec.Source.HTTP.SHA256).To(Equal(s.digest()))
@@ -120,8 +125,10 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 			Expect(r.Code).To(Equal(2))
 			Expect(r.Err).To(ContainSubstring("the archive has the SHA-256 digest " + s.digest() + ", want 0000"))
 		}
-		Expect(fairlead(ctx, namespace, "apply", "-f", manifest("{source: {http: {url: '"+s.URL+"', sha256: 12}}}"), s.URL).Err).
-			To(ContainSubstring("cannot unmarshal number into Go struct field HTTPSource.spec.source.http.sha256 of type string"))
+		Expect(fairlead(ctx, namespace, "apply", "-f", manifest("{source: {http: {url: '"+s.URL+"', sha256: 12}}}"),
+			s.URL).Err).
+			To(ContainSubstring("cannot unmarshal number into Go struct field HTTPSource.spec.source.http.sha256 " +
+				"of type string"))
 		absent(ctx, namespace)
 		r := fairlead(ctx, namespace, "apply", "-f", wrong, s.URL+"/other.tgz", "--sha256", s.digest())
 		Expect(r).To(Equal(result{Out: "component.fairlead.io/shop created\n"}))
@@ -138,7 +145,8 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir).Code).To(Equal(0))
 		stored := sources(ctx, namespace)
 		s := serveArchive(shopTemplates()...)
-		Expect(fairlead(ctx, namespace, "apply", "shop", s.URL)).To(Equal(result{Out: "component.fairlead.io/shop updated\n"}))
+		Expect(fairlead(ctx, namespace, "apply", "shop", s.URL)).
+			To(Equal(result{Out: "component.fairlead.io/shop updated\n"}))
 		Expect(sources(ctx, namespace)).To(Equal(stored), "the previous source is kept")
 		Expect(fairlead(ctx, namespace, "apply", "shop", dir)).To(Equal(result{Out: "component.fairlead.io/shop updated\n"}))
 		Expect(shopIn(ctx, namespace).Spec.Source.HTTP).To(BeNil())
@@ -164,7 +172,13 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 		Expect(r.Err).To(HavePrefix("warning: " + s.URL + "/a.tgz: the component stores the URL with its query"))
 		Expect(r.Out + r.Err).NotTo(ContainSubstring("hidden"))
 		s.serve("Chart.yaml", shopChart, "templates/a.yaml", "{{ fail `no color` }}")
-		for _, args := range [][]string{{"apply", "shop"}, {"plan", "shop"}, {"render"}, {"render", "--raw"}, {"rbac", "shop", "--dir"}} {
+		for _, args := range [][]string{
+			{"apply", "shop"},
+			{"plan", "shop"},
+			{"render"},
+			{"render", "--raw"},
+			{"rbac", "shop", "--dir"},
+		} {
 			r = fairlead(ctx, namespace, append(args, s.URL+"/a.tgz?token=hidden")...)
 			Expect(r.Code).To(Equal(2), r.Err)
 			Expect(r.Out + r.Err).NotTo(ContainSubstring("hidden"))
@@ -184,10 +198,12 @@ var _ = Describe("an archive behind a URL", onCluster(func() {
 		}
 		absent(ctx, namespace)
 	},
-		Entry("with a user", "http://me:secret@HOST/a.tgz", "the URL has a user or a password", "download the archive, and name the file"),
+		Entry("with a user", "http://me:secret@HOST/a.tgz", "the URL has a user or a password",
+			"download the archive, and name the file"),
 		Entry("of a registry", "oci://HOST/a", "helm pull"),
 		Entry("with a digest of another form", "http://HOST/a.tgz --sha256 sha256:12", "want 64 hexadecimal digits"),
-		Entry("with a digest for a folder", ". --sha256 "+strings.Repeat("0", 64), "--sha256 is the digest of the archive behind a URL; . is none"),
+		Entry("with a digest for a folder", ". --sha256 "+strings.Repeat("0", 64),
+			"--sha256 is the digest of the archive behind a URL; . is none"),
 		Entry("with a digest without a source", "--sha256 "+strings.Repeat("0", 64), ""),
 	)
 }))

@@ -54,7 +54,8 @@ var _ = Describe("status", onCluster(func() {
 		Expect(s.APIVersion).To(Equal(show.SchemaVersion))
 		Expect(s.Reconciler).To(Equal("fairlead.io"))
 		Expect(s.Applied).To(Equal(show.Applied{InputDigest: "abc", Source: "ConfigMap shop-1", SourceDigest: "def"}))
-		Expect(s.TimesOut.Time).To(BeTemporally("==", time.Unix(1600, 0)), "the default timeout of a component is ten minutes")
+		Expect(s.TimesOut.Time).To(BeTemporally("==", time.Unix(1600, 0)),
+			"the default timeout of a component is ten minutes")
 		Expect(fairlead(ctx, namespace, "status", "shop", "-o=name").Out).To(Equal("component.fairlead.io/shop\n"))
 	})
 
@@ -104,12 +105,15 @@ var _ = Describe("history", onCluster(func() {
 		}
 		report(ctx, c, status)
 		r = fairlead(ctx, namespace, "history", "shop")
-		Expect(r.Out).To(MatchRegexp(`(?m)^1 +60m ago +0s +Failed: Timeout +- +- +-\n2 +60m ago +90s +Ready +ConfigMap shop-2 +- +other source\n`))
+		Expect(r.Out).
+			To(MatchRegexp(
+				`(?m)^1 +60m ago +0s +Failed: Timeout +- +- +-\n2 +60m ago +90s +Ready +ConfigMap shop-2 +- +other source\n`))
 		var h show.History
 		Expect(json.Unmarshal([]byte(fairlead(ctx, namespace, "history", "shop", "-o=json").Out), &h)).To(Succeed())
 		Expect(h.Revisions).To(HaveExactElements(And(HaveField("Revision", int64(1)), HaveField("Digest", "abc")),
 			HaveField("Outcome", "Ready")))
-		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2), "the command history must refuse -o=name, because revisions are not objects")
+		Expect(fairlead(ctx, namespace, "history", "shop", "-o=name").Code).To(Equal(2),
+			"the command history must refuse -o=name, because revisions are not objects")
 	})
 }))
 
@@ -209,7 +213,8 @@ var _ = Describe("suspend and resume", onCluster(func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(k8s.Create(ctx, definitions[0])).To(Succeed())
 		plain := must(manifests.Decode("plain.yaml",
-			[]byte(`{apiVersion: plain.example.com/v1, kind: Plain, metadata: {name: p, namespace: `+namespace+`}, spec: {size: 1}}`)))[0]
+			[]byte(`{apiVersion: plain.example.com/v1, kind: Plain, metadata: {name: p, namespace: `+namespace+
+				`}, spec: {size: 1}}`)))[0]
 		Eventually(ctx, func() error { return k8s.Create(ctx, plain) }).Should(Succeed())
 		plain.Object["status"] = map[string]any{"reconciler": "plain.example.com", "state": "Ready"}
 		Expect(k8s.Status().Update(ctx, plain)).To(Succeed())

@@ -32,7 +32,8 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 
 	It("does not control the terminal in notes, which keep their lines", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
-		r := fairlead(ctx, namespace, "apply", "shop", folder("Chart.yaml", chart, "templates/NOTES.txt", "one\n\ttwo "+hostile+"\nthree"))
+		r := fairlead(ctx, namespace, "apply", "shop", folder("Chart.yaml", chart, "templates/NOTES.txt",
+			"one\n\ttwo "+hostile+"\nthree"))
 		Expect(r.Err).To(BeEmpty())
 		Expect(r.Out).To(ContainSubstring("one\n\ttwo a�[31mb"))
 		expectHarmless(r.Out)
@@ -53,7 +54,10 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 			},
 			Blocked: []metav1alpha1.BlockReport{{Type: hostile, Count: 1, Names: []string{hostile}, Message: hostile}},
 			LeftOut: []metav1alpha1.DependentReport{{Dependent: hostile, Reason: "Left", Message: hostile}},
-			History: []metav1alpha1.RevisionRecord{{Revision: 1, Changes: []string{hostile}, Source: hostile, Reason: hostile, Outcome: "Failed", Started: metav1.Now()}},
+			History: []metav1alpha1.RevisionRecord{{
+				Revision: 1, Changes: []string{hostile}, Source: hostile, Reason: hostile,
+				Outcome: "Failed", Started: metav1.Now(),
+			}},
 		})
 		for _, command := range [][]string{
 			{"status", "shop"},
@@ -108,7 +112,8 @@ var _ = Describe("Text from a cluster or a chart:", onCluster(func() {
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "web"}, Data: map[string]string{"text": hostile + "old"},
 		})).To(Succeed())
 		quoted := strconv.QuoteToASCII(hostile)
-		r := fairlead(ctx, namespace, "apply", "shop", folder("Chart.yaml", chart, "templates/web.yaml", "{{ fail "+quoted+" }}"))
+		r := fairlead(ctx, namespace, "apply", "shop", folder("Chart.yaml", chart, "templates/web.yaml",
+			"{{ fail "+quoted+" }}"))
 		Expect(r.Code).NotTo(Equal(0))
 		Expect(r.Err).To(ContainSubstring("a�[31mb"))
 		expectHarmless(r.Err)

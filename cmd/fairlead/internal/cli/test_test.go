@@ -116,7 +116,10 @@ var _ = Describe("fairlead test", onCluster(func() {
 		}).Should(Succeed())
 		pod.Status.Phase = corev1.PodFailed
 		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
-			Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 4, Reason: "Error"}},
+			Name: "main", State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{
+				ExitCode: 4,
+				Reason:   "Error",
+			}},
 		}}
 		Expect(k8s.Status().Update(ctx, pod)).To(Succeed())
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
@@ -134,7 +137,8 @@ var _ = Describe("fairlead test", onCluster(func() {
 		Eventually(ctx, p.code).Should(Receive(Equal(1)))
 		Eventually(ctx, func() []string { return podsIn(ctx, namespace) }).Should(BeEmpty())
 		err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "tester"}, &corev1.ServiceAccount{})
-		Expect(err).NotTo(HaveOccurred(), "the service account tester was deleted, although its default delete policy is before-hook-creation")
+		Expect(err).NotTo(HaveOccurred(),
+			"the service account tester was deleted, although its default delete policy is before-hook-creation")
 	})
 
 	It("gives up on a test after the timeout", func(ctx SpecContext) {
@@ -151,7 +155,8 @@ var _ = Describe("fairlead test", onCluster(func() {
 		})).To(Succeed())
 		r := fairlead(ctx, namespace, "test", "shop")
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(ContainSubstring("ServiceAccount " + namespace + "/tester: an object of this name exists and is no test"))
+		Expect(r.Err).To(ContainSubstring("ServiceAccount " + namespace +
+			"/tester: an object of this name exists and is no test"))
 		Expect(podsIn(ctx, namespace)).To(BeEmpty())
 	})
 
@@ -163,7 +168,8 @@ var _ = Describe("fairlead test", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "test", "none").Err).To(ContainSubstring("does not exist"))
 		Expect(fairlead(ctx, namespace, "test", "shop", "--timeout", "0s").Code).To(Equal(2))
 
-		Expect(fairlead(ctx, namespace, "apply", "plain", folder("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
+		Expect(fairlead(ctx, namespace, "apply", "plain",
+			folder("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"),
 			"--wait").Code).To(Equal(0))
 		r := fairlead(ctx, namespace, "test", "plain")
 		Expect(r.Code).To(Equal(1))

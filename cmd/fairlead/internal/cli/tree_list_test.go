@@ -122,7 +122,9 @@ var _ = Describe("list", onCluster(func() {
 	It("lists components of a namespace or of all, as a table or as JSON", func(ctx SpecContext) {
 		here, there := newNamespace(ctx), newNamespace(ctx)
 		empty := fairlead(ctx, here, "list")
-		Expect(empty).To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io or gadgets.gadgets.example.com in namespace %q.\n", here)}))
+		Expect(empty).
+			To(Equal(result{Err: fmt.Sprintf("There are no components.fairlead.io or gadgets.gadgets.example.com in "+
+				"namespace %q.\n", here)}))
 		report(ctx, held(ctx, here, "shop"), allReady())
 		held(ctx, there, "store")
 
@@ -139,7 +141,8 @@ var _ = Describe("list", onCluster(func() {
 		Expect(list.Items).To(HaveExactElements(HaveField("Name", "shop")))
 	})
 
-	It("lists the components of all types with the category fairlead, under the names that other commands take", func(ctx SpecContext) {
+	It("lists the components of all types with the category fairlead, under the names that other "+
+		"commands take", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		held(ctx, namespace, "shop")
 		readyGadget(ctx, namespace, "shop")
@@ -214,7 +217,8 @@ var _ = Describe("completion", onCluster(func() {
 		Expect(complete("status", "gad")).
 			To(HavePrefix("gadgets.gadgets.example.com/g\ngadgets.gadgets.example.com/\n:4\n"))
 		Expect(complete("delete", "comp/sh")).To(HavePrefix("comp/shop\n:4\n"))
-		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"), "the completion of the type must not end with a blank")
+		Expect(complete("status", "comp")).To(HavePrefix("components.fairlead.io/\n:6\n"),
+			"the completion of the type must not end with a blank")
 		Expect(complete("list", "")).To(HavePrefix("components.fairlead.io\ngadgets.gadgets.example.com\n:4\n"))
 		Expect(complete("tree", "--namespace", namespace)).To(HavePrefix(namespace + "\n"))
 		Expect(complete("tree", "--context", "")).To(MatchRegexp(`^\S+\n:4\n`))
@@ -224,9 +228,11 @@ var _ = Describe("completion", onCluster(func() {
 
 		report(ctx, shopIn(ctx, namespace), withWorkloads(namespace))
 		Expect(complete("logs", "shop", "dep")).To(HavePrefix("deployment/web\n:4\n"))
-		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"), "got completions although no operator has reconciled the component")
+		Expect(complete("logs", "store", "dep")).To(HavePrefix(":4\n"),
+			"got completions although no operator has reconciled the component")
 		plugin := append([]string{"/usr/bin/kubectl_complete-fairlead"}, flags[1:]...)
-		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"), "the completion as the plugin kubectl fairlead is wrong")
+		Expect(run(ctx, append(plugin, "tree", "sh")...).Out).To(HavePrefix("shop\n:4\n"),
+			"the completion as the plugin kubectl fairlead is wrong")
 	})
 
 	It("gives up if no cluster responds", SpecTimeout(20*time.Second), func(ctx SpecContext) {

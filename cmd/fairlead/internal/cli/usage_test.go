@@ -37,13 +37,16 @@ var _ = Describe("the command line", func() {
 		Entry("a command without similar names", "frobnicate", `unknown command "frobnicate" for "fairlead"`),
 		Entry("an unknown flag", "tree shop --colour", "--colour"),
 		Entry("no name", "tree", "the component (NAME) is missing; usage: fairlead tree NAME | TYPE/NAME [flags]"),
-		Entry("no folder", "apply shop", "the folder (DIR), archive (ARCHIVE) or URL is missing; usage: fairlead apply NAME DIR|ARCHIVE|URL [flags]"),
-		Entry("neither name nor folder", "apply", "the component (NAME) and the folder (DIR), archive (ARCHIVE) or URL are missing; usage: "),
+		Entry("no folder", "apply shop",
+			"the folder (DIR), archive (ARCHIVE) or URL is missing; usage: fairlead apply NAME DIR|ARCHIVE|URL [flags]"),
+		Entry("neither name nor folder", "apply",
+			"the component (NAME) and the folder (DIR), archive (ARCHIVE) or URL are missing; usage: "),
 		Entry("no name for a command with optional arguments", "logs", "the component (NAME) is missing"),
 		Entry("no object", "why", "the object (TYPE/NAME) is missing"),
 		Entry("no source", "render", "the folder (DIR), archive (ARCHIVE) or URL is missing"),
 		Entry("no project", "scaffold", "the folder (DIR) is missing"),
-		Entry("too many arguments", "suspend a b", `unexpected argument "b"; usage: fairlead suspend NAME | TYPE/NAME [flags]`),
+		Entry("too many arguments", "suspend a b",
+			`unexpected argument "b"; usage: fairlead suspend NAME | TYPE/NAME [flags]`),
 		Entry("too many arguments for a command with one optional argument", "list widgets b", `unexpected argument "b"`),
 		Entry("too many arguments for a shell", "completion bash b", `unexpected argument "b"`),
 		Entry("no shell", "completion", "the shell is missing: want bash, fish, powershell, zsh"),
@@ -81,7 +84,8 @@ var _ = Describe("the command line", func() {
 		Expect(r.Err).To(And(HavePrefix("fairlead: "), ContainSubstring(want), HaveSuffix("\n")))
 		Expect(strings.Count(r.Err, "\n")).To(Equal(1))
 	},
-		Entry("a missing folder", []string{"apply", "shop", "nowhere"}, `"nowhere" does not exist; name a folder or a .tgz archive`),
+		Entry("a missing folder", []string{"apply", "shop", "nowhere"},
+			`"nowhere" does not exist; name a folder or a .tgz archive`),
 		Entry("a file instead of a folder", []string{"apply", "shop", "bad.yaml"}, `archive "bad.yaml": not a .tgz archive`),
 		Entry("a bad file of values", []string{"apply", "shop", "chart", "-f", "bad.yaml"}, "bad.yaml:2: invalid YAML"),
 		Entry("a missing file of values", []string{"apply", "shop", "chart", "-f", "none.yaml"}, "none.yaml: no such file"),
@@ -190,7 +194,8 @@ var _ = Describe("the connection", onCluster(func() {
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "list")
 		Expect(r.Code).To(Equal(3), "the command must fail, because the current context has no user")
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--context=admin", "list")
-		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))), "the command must use the namespace of the context")
+		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", ContainSubstring("shop"))),
+			"the command must use the namespace of the context")
 		r = run(ctx, "fairlead", "--kubeconfig", kubeconfig, "--user=admin", "--cluster=real", "-n", namespace, "tree",
 			"shop")
 		Expect(r.Code).To(Equal(0), r.Err)

@@ -31,8 +31,9 @@ var _ = Describe("version", onCluster(func() {
 		for _, format := range []string{"json", "yaml"} {
 			r := fairlead(ctx, "default", "version", "-o", format)
 			Expect(r.Code).To(Equal(0))
-			Expect(r.Out).To(MatchYAML("{apiVersion: cli.fairlead.io/v1alpha1, kind: Versions, client: dev, operators: [{namespace: " +
-				namespace + ", version: v1.2.3}]}"))
+			Expect(r.Out).
+				To(MatchYAML("{apiVersion: cli.fairlead.io/v1alpha1, kind: Versions, client: dev, operators: [{namespace: " +
+					namespace + ", version: v1.2.3}]}"))
 		}
 		before := len(requests(ctx, namespace, "leases"))
 		Expect(fairlead(ctx, "default", "version").Code).To(Equal(0))
@@ -56,7 +57,8 @@ var _ = Describe("version", onCluster(func() {
 		r = fairlead(ctx, "default", "version")
 		Expect(r.Code).To(Equal(3))
 		Expect(r.Out).To(Equal("Client Version: dev\n"))
-		Expect(r.Err).To(ContainSubstring("the version of the operator is not known: operator not checked: there is no Lease"))
+		Expect(r.Err).
+			To(ContainSubstring("the version of the operator is not known: operator not checked: there is no Lease"))
 		r = run(ctx, "fairlead", "--kubeconfig", "/none", "version")
 		Expect(r.Code).To(Equal(3))
 		Expect(r.Out).To(Equal("Client Version: dev\n"))

@@ -60,7 +60,8 @@ var _ = Describe("apply --wait", onCluster(func() {
 		p, c := applying(ctx)
 		report(ctx, c, progressing(web))
 		Eventually(ctx, p.out).
-			Should(gbytes.Say("1/2 ready, in wave 1\nwave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2\n"))
+			Should(gbytes.Say("1/2 ready, in wave 1\n" +
+				"wave 1: waiting for Deployment.apps shop/web: InProgress: Available: 0/2\n"))
 		report(ctx, c, allReady())
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.out).To(gbytes.Say("^ready: 2/2 dependents, revision 1\n$"))

@@ -52,22 +52,28 @@ var _ = Describe("why", onCluster(func() {
 	It("names the dependency that holds up an object, which does not exist yet", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		const late = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: late, annotations: {fairlead.io/depends-on: Deployment.apps web}}\n"
-		const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: {app: web}}\n" +
-			"  template:\n    metadata: {labels: {app: web}}\n    spec: {nodeSelector: {zone: nowhere}, containers: [{name: web, image: web}]}\n"
+		const late = "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: late, annotations: {fairlead.io/depends-on: Deployment.apps web}}\n"
+		const web = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n" +
+			"  selector: {matchLabels: {app: web}}\n" +
+			"  template:\n    metadata: {labels: {app: web}}\n    spec: {nodeSelector: {zone: nowhere}, containers: [{name: " +
+			"web, image: web}]}\n"
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("late.yaml", late, "web.yaml", web)).Code).To(Equal(0))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/late").Out }).Should(
 			MatchRegexp(`held up +not created yet: waits for Deployment.apps ` + namespace + `/web: `))
-		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(And(ContainSubstring("does not exist"), Not(ContainSubstring("ten"))))
+		Expect(fairlead(ctx, namespace, "why", "cm/other").Err).To(And(ContainSubstring("does not exist"),
+			Not(ContainSubstring("ten"))))
 
 		By("more objects than the status of a component lists")
 		var more []string
 		for i := range 12 {
 			name := fmt.Sprintf("late-%02d", i)
-			text := strings.NewReplacer("name: late,", "name: "+name+",", "Deployment.apps web", "Deployment.apps many").Replace(late)
+			text := strings.NewReplacer("name: late,", "name: "+name+",", "Deployment.apps web", "Deployment.apps many").
+				Replace(late)
 			more = append(more, name+".yaml", text)
 		}
-		more = append(more, "many.yaml", strings.Replace(web, "metadata: {name: web}\nspec", "metadata: {name: many}\nspec", 1))
+		more = append(more, "many.yaml", strings.Replace(web, "metadata: {name: web}\nspec",
+			"metadata: {name: many}\nspec", 1))
 		Expect(fairlead(ctx, namespace, "apply", "many", folder(more...)).Code).To(Equal(0))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/late-11").Err }).Should(And(
 			ContainSubstring("does not exist"), ContainSubstring("at most ten of the objects"),
@@ -79,7 +85,9 @@ var _ = Describe("why", onCluster(func() {
 		operate(namespace)
 		objects := func(data string) string {
 			return folder(
-				"db.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, annotations: {fairlead.io/export: dbHost=self.data.host}}\ndata: "+data+"\n",
+				"db.yaml",
+				"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: db, annotations: {fairlead.io/export: "+
+					"dbHost=self.data.host}}\ndata: "+data+"\n",
 				"web.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web, annotations: {fairlead.io/bind: 'true'}}\n"+
 					"data: {url: 'postgres://{{ \"${{ dbHost }}\" }}', color: blue}\n",
 				"login.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: login, annotations: {fairlead.io/bind: 'true'}}\n"+
@@ -97,15 +105,18 @@ var _ = Describe("why", onCluster(func() {
 		applied(ctx, namespace, objects("{host: h1}"))
 		Expect(why("cm/web")()).To(And(MatchRegexp(`bound +data.url = postgres://h1, by postgres://\$\{\{ dbHost }}\n`),
 			Not(ContainSubstring("held up"))))
-		Expect(why("cm/web", "--field", "data.url")()).To(MatchRegexp(`manifest +it binds exported values: postgres://\$\{\{ dbHost }}\n`))
+		Expect(why("cm/web", "--field", "data.url")()).
+			To(MatchRegexp(`manifest +it binds exported values: postgres://\$\{\{ dbHost }}\n`))
 		Expect(why("cm/web", "--field", "data.color")()).To(MatchRegexp(`manifest +it sets this value\n`))
 
 		Expect(fairlead(ctx, namespace, "apply", "shop", objects("{}")).Code).To(Equal(0))
 		Eventually(ctx, why("cm/web")).Should(And(
 			MatchRegexp(`held up +not updated yet: `+missing+`; the applied values stay`),
 			MatchRegexp(`bound +data.url = postgres://h1,`)))
-		Expect(why("secret/login")()).To(And(ContainSubstring(missing), Not(ContainSubstring("h1")), Not(ContainSubstring("bound"))))
-		Expect(fairlead(ctx, namespace, "tree", "shop").Out).To(MatchRegexp(`web +Ready +ExportMissing: not updated yet: ` + missing))
+		Expect(why("secret/login")()).To(And(ContainSubstring(missing), Not(ContainSubstring("h1")),
+			Not(ContainSubstring("bound"))))
+		Expect(fairlead(ctx, namespace, "tree", "shop").Out).
+			To(MatchRegexp(`web +Ready +ExportMissing: not updated yet: ` + missing))
 		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(ContainSubstring(missing))
 	})
 
@@ -113,26 +124,35 @@ var _ = Describe("why", onCluster(func() {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder(
-			"job.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: job, annotations: {fairlead.io/ready-when: self.data.phase == 'done'}}\n"+
+			"job.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: job, annotations: {fairlead.io/ready-when: self.data.phase "+
+				"== 'done'}}\n"+
 				"data: {phase: begun}\n",
-			"extra.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, annotations: {fairlead.io/include-when: parameters.extra}}\n",
+			"extra.yaml",
+			"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: extra, annotations: {fairlead.io/include-when: "+
+				"parameters.extra}}\n",
 		)).Code).To(Equal(0))
 		const unmet = `ready-when: self.data.phase == 'done' is false \(self.data.phase is "begun"\)`
-		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/job").Out }).Should(MatchRegexp(`not ready +` + unmet))
+		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/job").Out }).
+			Should(MatchRegexp(`not ready +` + unmet))
 		Expect(fairlead(ctx, namespace, "status", "shop").Out).To(MatchRegexp(unmet))
 		Expect(fairlead(ctx, namespace, "why", "cm/extra").Out).To(MatchRegexp(
 			`held up +not created yet: it is not decided whether the object is applied: include-when: the expression "parameters.extra" reads a parameter`))
 	})
 
-	It("names the condition that leaves out an object, with the values that it read, also if its type is not served", func(ctx SpecContext) {
+	It("names the condition that leaves out an object, with the values that it read, also if its type "+
+		"is not served", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		annotated := func(apiVersion, kind, name, condition string) string {
-			return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  annotations: {" + condition + "}\n"
+			return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: " + name + "\n  annotations: {" +
+				condition + "}\n"
 		}
 		applied(ctx, namespace, folder(
-			"extra.yaml", annotated("v1", "ConfigMap", "extra", `fairlead.io/include-when: "has(parameters.extra) && parameters.extra"`),
-			"backup.yaml", annotated("example.com/v1", "Backup", "backup", `fairlead.io/active-when: "served('Backup.example.com')"`),
+			"extra.yaml", annotated("v1", "ConfigMap", "extra",
+				`fairlead.io/include-when: "has(parameters.extra) && parameters.extra"`),
+			"backup.yaml", annotated("example.com/v1", "Backup", "backup",
+				`fairlead.io/active-when: "served('Backup.example.com')"`),
 			"plain.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: plain}\n",
 		))
 		const extra = `its condition include-when is false: has\(parameters.extra\) && parameters.extra \(parameters.extra is not set\)`
@@ -157,7 +177,8 @@ var _ = Describe("why", onCluster(func() {
 	It("explains an object that a component only observes, absent and present", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		const theirs = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: theirs, annotations: {fairlead.io/reconcile-policy: observe}}\n"
+		const theirs = "apiVersion: v1\nkind: ConfigMap\n" +
+			"metadata: {name: theirs, annotations: {fairlead.io/reconcile-policy: observe}}\n"
 		Expect(fairlead(ctx, namespace, "apply", "shop", folder("theirs.yaml", theirs)).Code).To(Equal(0))
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/theirs").Out }).Should(
 			MatchRegexp(`observed +only read, in wave 0; the component waits for it: Absent: it does not exist`))
@@ -165,7 +186,8 @@ var _ = Describe("why", onCluster(func() {
 		found.Namespace, found.Name = namespace, "theirs"
 		Expect(k8s.Create(ctx, found)).To(Succeed())
 		Eventually(ctx, func() string { return fairlead(ctx, namespace, "why", "cm/theirs").Out }).Should(
-			MatchRegexp(`component +Component.fairlead.io ` + namespace + `/shop, revision 1\n(.*\n)*observed +only read, in wave 0; the component does not wait`))
+			MatchRegexp(`component +Component.fairlead.io ` + namespace +
+				`/shop, revision 1\n(.*\n)*observed +only read, in wave 0; the component does not wait`))
 	})
 
 	It("reports that the manifest is unknown if it cannot be rendered", func(ctx SpecContext) {

@@ -72,8 +72,9 @@ func componentIn(namespace string) cluster.Target {
 func TestAnyOperatorThatWatchesTheNamespaceServesIt(t *testing.T) {
 	const (
 		// After five more seconds a Lease counts as old.
-		old     = 3*time.Minute - 5*time.Second
-		old3m   = "no operator has held the Lease fairlead-system/fairlead-operator for 3m; if yours runs without leader election, delete this Lease"
+		old   = 3*time.Minute - 5*time.Second
+		old3m = "no operator has held the Lease fairlead-system/fairlead-operator for 3m; if yours runs without leader " +
+			"election, delete this Lease"
 		another = "; FAIRLEAD_OPERATOR_NAMESPACE names the namespace of another operator"
 		nobody  = "the operator does not watch namespace us, so nobody serves the components there"
 	)
@@ -115,7 +116,8 @@ func TestAnyOperatorThatWatchesTheNamespaceServesIt(t *testing.T) {
 		}, false, nobody, 1},
 		{"a Lease in the future", func() leases {
 			return leases{leaseOf("fairlead-system", -old, "")}
-		}, false, "no operator has held the Lease fairlead-system/fairlead-operator for 5s; if yours runs without leader election, delete this Lease", 1},
+		}, false, "no operator has held the Lease fairlead-system/fairlead-operator for 5s; if yours runs without leader " +
+			"election, delete this Lease", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -92,8 +92,11 @@ func TestVerbsFollowThePolicies(t *testing.T) {
 			"an object with a delete policy that orphans it when the component is deleted",
 			with("delete-policy", "orphan-on-delete"), "get,create,patch,delete",
 		},
-		{"an object with a purge order and a delete policy that orphans it", "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
-			"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete"},
+		{
+			"an object with a purge order and a delete policy that orphans it",
+			"{apiVersion: v1, kind: ConfigMap, metadata: {name: a, annotations: " +
+				"{fairlead.io/delete-policy: orphan, fairlead.io/purge-order: '1'}}}", "get,create,patch,delete",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			expect(t, needs(t, defaults, c.manifest).OfAccount(), "shop  configmaps "+c.want)
@@ -325,7 +328,10 @@ func TestInputsAreReadByTheAccountAndWatchedByWhoeverWatches(t *testing.T) {
 	n := needs(t, defaults, config)
 	n.Inputs = []componentroles.Lookup{
 		{GroupVersionKind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "team", Name: "logging"},
-		{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Namespace: "team", Name: "w"},
+		{
+			GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}, Namespace: "team",
+			Name: "w",
+		},
 		{GroupVersionKind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Plan"}, Name: "all"},
 	}
 	n.Signatures = "caller"

@@ -29,7 +29,8 @@ func TestNeedsOf(t *testing.T) {
 		},
 		"released objects": {
 			inventory: []metav1alpha1.InventoryEntry{
-				entry("", "ConfigMap", "a", policy(metav1alpha1.DeleteOrphan)), entry("", "Secret", "a", policy(metav1alpha1.DeleteOrphanOnDelete)),
+				entry("", "ConfigMap", "a", policy(metav1alpha1.DeleteOrphan)),
+				entry("", "Secret", "a", policy(metav1alpha1.DeleteOrphanOnDelete)),
 			},
 			want: []string{"patch ConfigMap [a]", "patch Secret [a]"},
 		},
@@ -47,16 +48,19 @@ func TestNeedsOf(t *testing.T) {
 		},
 		"a definition": {
 			inventory: []metav1alpha1.InventoryEntry{
-				entry("apiextensions.k8s.io", "CustomResourceDefinition", "widgets.example.com", func(e *metav1alpha1.InventoryEntry) {
-					e.Types = []string{"Widget.example.com", "*.other.example.com"}
-				}),
+				entry("apiextensions.k8s.io", "CustomResourceDefinition",
+					"widgets.example.com", func(e *metav1alpha1.InventoryEntry) {
+						e.Types = []string{"Widget.example.com", "*.other.example.com"}
+					}),
 			},
 			want: []string{
-				"get CustomResourceDefinition [widgets.example.com]", "delete CustomResourceDefinition [widgets.example.com]", "list Widget []",
+				"get CustomResourceDefinition [widgets.example.com]", "delete CustomResourceDefinition [widgets.example.com]",
+				"list Widget []",
 			},
 		},
 		"a purged object": {
-			inventory: []metav1alpha1.InventoryEntry{entry("batch", "Job", "a", func(e *metav1alpha1.InventoryEntry) { e.UID, e.Completed = "", true })},
+			inventory: []metav1alpha1.InventoryEntry{entry("batch", "Job",
+				"a", func(e *metav1alpha1.InventoryEntry) { e.UID, e.Completed = "", true })},
 		},
 	}
 	for name, c := range cases {
@@ -74,9 +78,12 @@ func TestNeedsOf(t *testing.T) {
 
 func TestOnNamesSomeObjects(t *testing.T) {
 	for want, m := range map[string]Missing{
-		"widgets.example.com":                    {Resource: "widgets.example.com"},
-		"configmaps a, b in shop":                {Resource: "configmaps", Namespace: "shop", Names: []string{"a", "b"}},
-		"configmaps a, b, c and 1 more in shop":  {Resource: "configmaps", Namespace: "shop", Names: []string{"a", "b", "c", "d"}},
+		"widgets.example.com":     {Resource: "widgets.example.com"},
+		"configmaps a, b in shop": {Resource: "configmaps", Namespace: "shop", Names: []string{"a", "b"}},
+		"configmaps a, b, c and 1 more in shop": {
+			Resource: "configmaps", Namespace: "shop",
+			Names: []string{"a", "b", "c", "d"},
+		},
 		"clusterroles.rbac.authorization.k8s.io": {Resource: "clusterroles.rbac.authorization.k8s.io"},
 	} {
 		if got := m.On(); got != want {

@@ -145,7 +145,8 @@ func TestDecide(t *testing.T) {
 		},
 		"a pod whose init container failed": {
 			facts: facts{dependent: job, pods: []string{
-				pod("p", `{phase: Failed, initContainerStatuses: [{name: init, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
+				pod("p",
+					`{phase: Failed, initContainerStatuses: [{name: init, state: {terminated: {exitCode: 1, reason: Error}}}]}`),
 			}},
 			want: []string{"Pod shop/p: Error: container init exited with code 1"},
 		},

@@ -61,9 +61,10 @@ func TestCausesInARealCluster(t *testing.T) {
 	}
 
 	for dependent, want := range map[string]string{
-		"Job.batch shop/migrate":                                             `^Job.batch shop/migrate: FailedCreate: .*serviceaccount "absent" not found`,
-		"Deployment.apps full/web":                                           `^ReplicaSet.apps full/web-\w+: FailedCreate: .*exceeded quota: none`,
-		"Deployment.apps shop/nowhere":                                       `^Pod shop/nowhere-\w+-\w+: Unschedulable: .*node affinity/selector`,
+		"Job.batch shop/migrate":   `^Job.batch shop/migrate: FailedCreate: .*serviceaccount "absent" not found`,
+		"Deployment.apps full/web": `^ReplicaSet.apps full/web-\w+: FailedCreate: .*exceeded quota: none`,
+		"Deployment.apps " +
+			"shop/nowhere": `^Pod shop/nowhere-\w+-\w+: Unschedulable: .*node affinity/selector`,
 		"PersistentVolumeClaim shop/data":                                    `^PersistentVolumeClaim shop/data: StorageClassNotFound: storage class "fast" does not exist`,
 		"ValidatingWebhookConfiguration.admissionregistration.k8s.io checks": `^Service shop/hook: NoReadyEndpoints`,
 	} {

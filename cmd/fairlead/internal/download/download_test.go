@@ -55,7 +55,10 @@ func TestWhatIsNoArchiveOfAPublicServerIsRefused(t *testing.T) {
 		url, digest, want string
 		code              exit.Code
 	}{
-		{name: "not found", answer: http.NotFound, want: "the server answered 404 Not Found; check the URL", code: exit.Misuse},
+		{
+			name: "not found", answer: http.NotFound, want: "the server answered 404 Not Found; check the URL",
+			code: exit.Misuse,
+		},
 		{
 			name:   "not public",
 			answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) },
@@ -90,14 +93,23 @@ func TestWhatIsNoArchiveOfAPublicServerIsRefused(t *testing.T) {
 			},
 			want: "unsupported protocol scheme", code: exit.NotAsked,
 		},
-		{name: "a user", url: "http://me:hidden@HOST/a.tgz", want: "download the archive, and name the file", code: exit.Misuse},
-		{name: "a user alone", url: "http://hidden@HOST/a.tgz", want: "download the archive, and name the file", code: exit.Misuse},
+		{
+			name: "a user", url: "http://me:hidden@HOST/a.tgz", want: "download the archive, and name the file",
+			code: exit.Misuse,
+		},
+		{
+			name: "a user alone", url: "http://hidden@HOST/a.tgz", want: "download the archive, and name the file",
+			code: exit.Misuse,
+		},
 		{name: "a registry", url: "oci://HOST/charts/a", want: "download the chart with helm pull", code: exit.Misuse},
 		{name: "a repository", url: "git+ssh://git@HOST/a", want: "want an http or https URL", code: exit.Misuse},
 		{name: "no host", url: "https:///a.tgz", want: "want an http or https URL", code: exit.Misuse},
 		{name: "no URL", url: "http://HOST/%zz?hidden", want: "the URL of the source cannot be read", code: exit.Misuse},
 		{name: "a server that is not trusted", url: secure.URL, want: "the server is not trusted", code: exit.Misuse},
-		{name: "no server", url: "http://127.0.0.1:1/a.tgz?token=hidden", want: "http://127.0.0.1:1/a.tgz: ", code: exit.NotAsked},
+		{
+			name: "no server", url: "http://127.0.0.1:1/a.tgz?token=hidden", want: "http://127.0.0.1:1/a.tgz: ",
+			code: exit.NotAsked,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			asked := false

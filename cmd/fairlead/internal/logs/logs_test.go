@@ -61,7 +61,8 @@ func source(pod string) logs.Source {
 
 func TestLinesAreMergedByTime(t *testing.T) {
 	k := &kubelet{answers: map[string][]answer{
-		"a/main": {{text: "2026-03-01T12:00:01Z one\n2026-03-01T12:00:04Z four\n\tof four lines\n2026-03-01T12:00:05.5Z six"}},
+		"a/main": {{text: "2026-03-01T12:00:01Z one\n2026-03-01T12:00:04Z four\n\tof four lines\n" +
+			"2026-03-01T12:00:05.5Z six"}},
 		"b/main": {{text: "2026-03-01T12:00:02Z two\n2026-03-01T12:00:03Z three\n2026-03-01T12:00:05Z five\n"}},
 	}}
 	for _, c := range []struct {

@@ -108,11 +108,16 @@ var _ = Describe("OfApply", func() {
 			"waiting until ready: …"), 1, 2, 1, web)
 		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
 			Verdict: progress.Waiting, Unserved: true,
-			Lines:   []string{"1/2 ready, in wave 1", "wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served"},
+			Lines: []string{
+				"1/2 ready, in wave 1",
+				"wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served",
+			},
 			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
 		}))
-		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(), "the status is of a former generation, so it must not show unserved types")
-		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(), "an incomplete report must not state that the component waits only for unserved types")
+		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(),
+			"the status is of a former generation, so it must not show unserved types")
+		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(),
+			"an incomplete report must not state that the component waits only for unserved types")
 	})
 
 	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
@@ -150,7 +155,8 @@ var _ = Describe("OfDeletion", func() {
 
 	It("reports the progress in lines, and a blocker at once", func() {
 		blocked := at(3, metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonForeignInstances,
-			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete these instances, "+
+			"deletion is refused, because 1 foreign instance of Widget.demo.example.com exists: team/mine; delete "+
+				"these instances, "+
 				"and the deletion continues")
 		reports := []progress.Report{
 			progress.OfDeletion(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, ""), 3),
@@ -190,7 +196,8 @@ var _ = Describe("OfDeletion", func() {
 			"blocked by Gizmo.example.com: it cannot be listed",
 		}))
 		blocked.Blocked = blocked.Blocked[:1]
-		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1), "want one line, because the condition names a single type")
+		Expect(progress.OfDeletion(blocked, 3).Lines).To(HaveLen(1),
+			"want one line, because the condition names a single type")
 	})
 
 	It("reports that it waits until a hook is complete, not until it is gone", func() {

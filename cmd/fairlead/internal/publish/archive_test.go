@@ -123,7 +123,10 @@ var _ = Describe("Pack", func() {
 			Expect(err).To(MatchError(ContainSubstring(text)))
 		}
 	},
-		Entry("a missing folder", func(dir string) string { return filepath.Join(dir, "none") }, "none", "does not exist; name a folder or a .tgz archive"),
+		Entry("a missing folder", func(dir string) string {
+			return filepath.Join(dir,
+				"none")
+		}, "none", "does not exist; name a folder or a .tgz archive"),
 		Entry("a file", func(dir string) string {
 			write(dir, "Chart.yaml", nil)
 			return filepath.Join(dir, "Chart.yaml")

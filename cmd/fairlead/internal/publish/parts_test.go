@@ -99,7 +99,9 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 	It("writes all parts, and names them only then", func(ctx SpecContext) {
 		archive := large(1)
 		var order []string
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if !isDryRun(o) {
 				order = append(order, obj.GetName())
 			}
@@ -121,7 +123,9 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 
 	It("finishes what an interrupted apply has begun", func(ctx SpecContext) {
 		archive, broken := large(1), false
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if !broken && obj.GetName() == partsOf(archive)[1] {
 				broken = true
 				return errors.New("the connection broke")
@@ -195,7 +199,9 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 
 	It("puts a part back that somebody else takes for an old one", func(ctx SpecContext) {
 		archive := large(1)
-		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.UpdateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: partsOf(archive)[1]}}
 				Expect(client.IgnoreNotFound(c.Delete(ctx, gone))).To(Succeed())
@@ -238,7 +244,9 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 		invalid := apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("Component").GroupKind(), "shop", field.ErrorList{
 			field.Invalid(field.NewPath("spec", "source"), "{}", "exactly one of inline, configMap and http must be set"),
 		})
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				return invalid
 			}

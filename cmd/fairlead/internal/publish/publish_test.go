@@ -133,7 +133,8 @@ var _ = Describe("a field in a map of the spec", func() {
 			Expect(s.Get(ctx, client.ObjectKeyFromObject(existing), after)).To(Succeed())
 			return after.Spec.Helm
 		}
-		Expect(set(map[string]any{"helm.skipSchema": true})).To(Equal(&v1alpha1.HelmOptions{SkipCRDs: true, SkipSchema: true}))
+		Expect(set(map[string]any{"helm.skipSchema": true})).
+			To(Equal(&v1alpha1.HelmOptions{SkipCRDs: true, SkipSchema: true}))
 		Expect(set(map[string]any{"helm.skipSchema": nil})).To(Equal(&v1alpha1.HelmOptions{SkipCRDs: true}))
 		Expect(set(map[string]any{"helm.skipCRDs": nil})).To(BeNil())
 		Expect(set(map[string]any{"helm.skipSchema": true})).To(Equal(&v1alpha1.HelmOptions{SkipSchema: true}))
@@ -143,7 +144,9 @@ var _ = Describe("a field in a map of the spec", func() {
 var _ = Describe("Publish", func() {
 	It("repeats a conflicting update, and keeps the change of the other client", func(ctx SpecContext) {
 		writes := 0
-		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.UpdateOption,
+		) error {
 			if writes++; writes == 1 {
 				other := &v1alpha1.Component{}
 				Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), other)).To(Succeed())
@@ -160,7 +163,9 @@ var _ = Describe("Publish", func() {
 	})
 
 	It("updates the component if another client creates it at the same time", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				Expect(c.Create(ctx, shop())).To(Succeed())
 			}
@@ -172,7 +177,9 @@ var _ = Describe("Publish", func() {
 	})
 
 	It("refuses to update a component that another client creates after the plan", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				Expect(c.Create(ctx, shop())).To(Succeed())
 			}
@@ -195,7 +202,9 @@ var _ = Describe("Publish", func() {
 
 	It("deletes only a ConfigMap that it created, if the component is refused", func(ctx SpecContext) {
 		failure := error(apierrors.NewInternalError(errors.New("the result is unknown")))
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				return failure
 			}
@@ -217,7 +226,9 @@ var _ = Describe("Publish", func() {
 	})
 
 	It("gives up if another client changes the component before each attempt", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.UpdateOption,
+		) error {
 			other := &v1alpha1.Component{}
 			Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), other)).To(Succeed())
 			other.Spec.Suspend = !other.Spec.Suspend
@@ -233,12 +244,15 @@ var _ = Describe("Publish", func() {
 		s := newScene(interceptor.Funcs{}, sourceMap(nameOf(folder()), "", 0))
 		_, err := s.publish(ctx)
 		Expect(exit.CodeOf(err)).To(Equal(exit.No))
-		Expect(err).To(MatchError(ContainSubstring("has content that does not match its name; make sure that no other component names it")))
+		Expect(err).
+			To(MatchError(ContainSubstring("has content that does not match its name; make sure that no other " +
+				"component names it")))
 		Expect(s.Get(ctx, client.ObjectKeyFromObject(shop()), shop())).NotTo(Succeed())
 	})
 
 	It("deletes old sources except for the previous one, young ones without an owner, and copies", func(ctx SpecContext) {
-		const inFlight, leftBehind, younger, older = "shop-111111111111", "shop-222222222222", "shop-333333333333", "shop-444444444444"
+		const inFlight, leftBehind, younger, older = "shop-111111111111", "shop-222222222222", "shop-333333333333",
+			"shop-444444444444"
 		s := newScene(interceptor.Funcs{}, shop(),
 			sourceMap(inFlight, "", time.Minute), sourceMap(leftBehind, "", 2*time.Hour),
 			sourceMap(younger, "1", time.Hour), sourceMap(older, "1", 3*time.Hour), sourceMap("shop-copy", "1", 3*time.Hour))
@@ -254,7 +268,9 @@ var _ = Describe("Publish", func() {
 	})
 
 	It("creates its source again if another client deletes it as an old source", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.UpdateOption) error {
+		s := newScene(interceptor.Funcs{Update: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.UpdateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: nameOf(folder())}}
 				Expect(c.Delete(ctx, gone)).To(Succeed())
@@ -268,7 +284,9 @@ var _ = Describe("Publish", func() {
 	})
 
 	It("only warns if old sources cannot be deleted", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object, ...client.DeleteOption) error {
+		s := newScene(interceptor.Funcs{Delete: func(context.Context, client.WithWatch, client.Object,
+			...client.DeleteOption,
+		) error {
 			return errors.New("no")
 		}}, shop(), sourceMap("shop-aaaaaaaaaaaa", "1", time.Hour), sourceMap("shop-bbbbbbbbbbbb", "1", 2*time.Hour))
 		_, err := s.publish(ctx)
@@ -317,15 +335,22 @@ var _ = Describe("The list of adoptions of a component", func() {
 		Expect(after.Spec.Adopt).To(And(Equal(want), Not(BeNil())))
 	},
 		Entry("empty for a new component", nil, nil, []metav1alpha1.AdoptRule{}),
-		Entry("the entries of the check for a new component", nil, []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
+		Entry("the entries of the check for a new component", nil, []metav1alpha1.AdoptRule{named("a")},
+			[]metav1alpha1.AdoptRule{named("a")}),
 		Entry("absent as before", shop(), nil, nil),
-		Entry("empty for a component without a list if the check says so", shop(), []metav1alpha1.AdoptRule{}, []metav1alpha1.AdoptRule{}),
-		Entry("new for a component without a list", shop(), []metav1alpha1.AdoptRule{named("a")}, []metav1alpha1.AdoptRule{named("a")}),
+		Entry("empty for a component without a list if the check says so", shop(), []metav1alpha1.AdoptRule{},
+			[]metav1alpha1.AdoptRule{}),
+		Entry("new for a component without a list", shop(), []metav1alpha1.AdoptRule{named("a")},
+			[]metav1alpha1.AdoptRule{named("a")}),
 		Entry("empty as before", listing(), nil, []metav1alpha1.AdoptRule{}),
 		Entry("completed, each entry once", listing(named("a")), []metav1alpha1.AdoptRule{named("a"), named("b")},
 			[]metav1alpha1.AdoptRule{named("a"), named("b")}),
-		Entry("without the entry of an object that another one replaced", listing(withUID("a", "u1"), withUID("b", "u2"), named("a")),
-			[]metav1alpha1.AdoptRule{withUID("a", "u3")}, []metav1alpha1.AdoptRule{withUID("b", "u2"), named("a"), withUID("a", "u3")}),
+		Entry("without the entry of an object that another one replaced",
+			listing(withUID("a", "u1"), withUID("b", "u2"), named("a")),
+			[]metav1alpha1.AdoptRule{withUID("a", "u3")}, []metav1alpha1.AdoptRule{
+				withUID("b", "u2"), named("a"),
+				withUID("a", "u3"),
+			}),
 		Entry("without the entry of an object of the default namespace that another one replaced",
 			listing(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "a", UID: "u1"}),
 			[]metav1alpha1.AdoptRule{withUID("a", "u3")}, []metav1alpha1.AdoptRule{withUID("a", "u3")}),
@@ -359,7 +384,9 @@ var _ = Describe("The list of adoptions of a component", func() {
 
 	It("is checked before the source is written", func(ctx SpecContext) {
 		invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "Component"}, "shop", nil)
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if obj.GetName() == "shop" {
 				return invalid
 			}
@@ -374,7 +401,9 @@ var _ = Describe("The list of adoptions of a component", func() {
 	})
 
 	It("is said to be dropped if the definition in the cluster is older", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if component, ok := obj.(*unstructured.Unstructured); ok {
 				unstructured.RemoveNestedField(component.Object, "spec", "adopt")
 			}
@@ -386,7 +415,9 @@ var _ = Describe("The list of adoptions of a component", func() {
 	})
 
 	It("is said to lack UIDs if the definition in the cluster is older", func(ctx SpecContext) {
-		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object, o ...client.CreateOption) error {
+		s := newScene(interceptor.Funcs{Create: func(ctx context.Context, c client.WithWatch, obj client.Object,
+			o ...client.CreateOption,
+		) error {
 			if component, ok := obj.(*unstructured.Unstructured); ok {
 				list, _, _ := unstructured.NestedSlice(component.Object, "spec", "adopt")
 				for _, entry := range list {
@@ -436,7 +467,10 @@ func listing(entries ...metav1alpha1.AdoptRule) *v1alpha1.Component {
 // owning returns a component with the inventory entries of ConfigMaps.
 func owning(c *v1alpha1.Component, names ...string) *v1alpha1.Component {
 	for _, name := range names {
-		e := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: name, UID: "u-" + types.UID(name)}
+		e := metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "ConfigMap", Namespace: "apps", Name: name,
+			UID: "u-" + types.UID(name),
+		}
 		c.Status.Inventory = append(c.Status.Inventory, e.String())
 	}
 	return c

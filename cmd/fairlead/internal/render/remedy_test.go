@@ -31,7 +31,10 @@ func TestMissingSubChartsAreAddedByACommand(t *testing.T) {
 		{"of the only chart in the place", several, "", ": helm dependency build " + several + "/shop"},
 		{"of a folder in the place", several + "/", "charts/deep", ": helm dependency build " + several + "/charts/deep"},
 		{"of a place with a blank", spaced, "", ": helm dependency build '" + spaced + "'"},
-		{"of an archive", filepath.Join(chart, "shop.tgz"), "", ", in the folder of the chart that the archive was packed from"},
+		{
+			"of an archive", filepath.Join(chart, "shop.tgz"), "",
+			", in the folder of the chart that the archive was packed from",
+		},
 		{"of a component in a cluster", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

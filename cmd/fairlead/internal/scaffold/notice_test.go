@@ -68,7 +68,8 @@ func TestAProjectWithoutAnOwnerHasNoHeader(t *testing.T) {
 	for _, file := range withNotice(t, scaffold.Notice{}).Files {
 		text := string(file.Content)
 		if strings.Contains(file.Path, "boilerplate") || strings.HasSuffix(file.Path, "CODEOWNERS") ||
-			strings.Contains(text, "headerFile") || strings.HasPrefix(text, "// SPDX") || strings.HasPrefix(text, "// Copyright") {
+			strings.Contains(text, "headerFile") || strings.HasPrefix(text, "// SPDX") || strings.HasPrefix(text,
+			"// Copyright") {
 			t.Errorf("%s has a header or refers to one", file.Path)
 		}
 	}

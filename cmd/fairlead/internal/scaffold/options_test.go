@@ -96,13 +96,19 @@ func TestOptionsAreCheckedAsKubernetesAndGoDo(t *testing.T) {
 			func(o *scaffold.Options) { o.Generator = "jsonnet" },
 			"Helm, Kustomize, GoTemplate, Go",
 		},
-		"an owner with a line feed":        {func(o *scaffold.Options) { o.Owner = "Example\npackage x" }, `--owner "Example\npackage x"`},
+		"an owner with a line feed": {
+			func(o *scaffold.Options) { o.Owner = "Example\npackage x" },
+			`--owner "Example\npackage x"`,
+		},
 		"an owner with a space at its end": {func(o *scaffold.Options) { o.Owner = "Example " }, "without spaces"},
 		"an owner that is too long":        {func(o *scaffold.Options) { o.Owner = strings.Repeat("a", 201) }, "at most 200"},
 		"a team with a space":              {func(o *scaffold.Options) { o.Owner = "@example/the platform" }, "after the @"},
 		"a license with a line feed":       {func(o *scaffold.Options) { o.License = "MIT\n" }, "--spdx-license-headers"},
 		"a license that is a sentence":     {func(o *scaffold.Options) { o.License = "All rights reserved" }, "of SPDX"},
-		"an unknown interface":             {func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} }, "--interfaces"},
+		"an unknown interface": {
+			func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"colour"} },
+			"--interfaces",
+		},
 		"an interface twice": {
 			func(o *scaffold.Options) { o.Interfaces = []scaffold.Interface{"suspend", "suspend"} },
 			"twice",
@@ -128,8 +134,11 @@ func TestOptionsThatAreUsualAreAccepted(t *testing.T) {
 		"an image in a registry with port": func(o *scaffold.Options) { o.Image = "localhost:5000/team/shop_operator" },
 		"an owner with letters of others":  func(o *scaffold.Options) { o.Owner = "Müller & Söhne, Åre" },
 		"a user as owner":                  func(o *scaffold.Options) { o.Owner = "@example" },
-		"a choice of licenses":             func(o *scaffold.Options) { o.License = "MIT OR GPL-2.0+ WITH Classpath-exception-2.0" },
-		"a kind that is a word of Go":      func(o *scaffold.Options) { o.Kind = "Func" },
+		"a choice of licenses": func(o *scaffold.Options) {
+			o.License = "MIT OR GPL-2.0+ WITH " +
+				"Classpath-exception-2.0"
+		},
+		"a kind that is a word of Go": func(o *scaffold.Options) { o.Kind = "Func" },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := shop()

@@ -63,20 +63,25 @@ func passesUnitTests(t *testing.T, chart fs.FS) {
 func TestAProjectOfAnOrdinaryChartPassesItsUnitTests(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n"
 	for name, files := range map[string]map[string]string{
-		"a random password":          {"templates/a.yaml": secret + "stringData: {p: {{ randAlphaNum 12 | quote }}}\n"},
-		"a certificate":              {"templates/a.yaml": secret + `stringData: {c: {{ (genCA "a" 1).Cert | quote }}}`},
-		"the time":                   {"templates/a.yaml": secret + `stringData: {t: {{ now | unixEpoch | quote }}}`},
-		"a value that must be given": {"templates/a.yaml": secret + `stringData: {h: {{ required "host" .Values.host | quote }}}`},
+		"a random password": {"templates/a.yaml": secret + "stringData: {p: {{ randAlphaNum 12 | quote }}}\n"},
+		"a certificate":     {"templates/a.yaml": secret + `stringData: {c: {{ (genCA "a" 1).Cert | quote }}}`},
+		"the time":          {"templates/a.yaml": secret + `stringData: {t: {{ now | unixEpoch | quote }}}`},
+		"a value that must be given": {"templates/a.yaml": secret +
+			`stringData: {h: {{ required "host" .Values.host | quote }}}`},
 		"a nested value, given by a pipe": {
-			"values.yaml": "db: {user: me}\n", "templates/a.yaml": secret + `stringData: {h: {{ .Values.db.host | required "x" }}}`,
+			"values.yaml": "db: {user: me}\n", "templates/a.yaml": secret +
+				`stringData: {h: {{ .Values.db.host | required "x" }}}`,
 		},
-		"a look-up": {"templates/a.yaml": secret + `{{ if not (lookup "v1" "Secret" .Release.Namespace "b") }}stringData: {a: b}{{ end }}`},
+		"a look-up": {"templates/a.yaml": secret +
+			`{{ if not (lookup "v1" "Secret" .Release.Namespace "b") }}stringData: {a: b}{{ end }}`},
 		"an API version of the cluster": {
-			"templates/a.yaml": "apiVersion: policy/{{ if .Capabilities.APIVersions.Has \"policy/v1\" }}v1{{ else }}v0{{ end }}\n" +
+			"templates/a.yaml": "apiVersion: policy/{{ if .Capabilities.APIVersions.Has \"policy/v1\" }}v1{{ else " +
+				"}}v0{{ end }}\n" +
 				"kind: PodDisruptionBudget\nmetadata: {name: a}\nspec: {maxUnavailable: 1}\n",
 		},
 		"a hook for two events": {
-			"templates/a.yaml": "apiVersion: batch/v1\nkind: Job\nmetadata: {name: a, annotations: {helm.sh/hook: \"pre-install,post-delete\"}}\n" +
+			"templates/a.yaml": "apiVersion: batch/v1\nkind: Job\n" +
+				"metadata: {name: a, annotations: {helm.sh/hook: \"pre-install,post-delete\"}}\n" +
 				"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}\n",
 		},
 	} {

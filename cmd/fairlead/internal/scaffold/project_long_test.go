@@ -20,7 +20,10 @@ func TestAProjectOfEachKindBuildsAndPassesItsTestsAndBringsItsSampleToReady(t *t
 		{"go, with all interfaces", func(o *scaffold.Options) { o.Interfaces = scaffold.Interfaces }, nil},
 		{"go, with a plural, a typed client and watches", func(o *scaffold.Options) {
 			o.Kind, o.Resource, o.Client = "Sheep", "sheep", true
-			o.Watched = []scaffold.Watched{{Version: "v1", Kind: "ConfigMap"}, {Group: "apps", Version: "v1", Kind: "Deployment"}}
+			o.Watched = []scaffold.Watched{
+				{Version: "v1", Kind: "ConfigMap"},
+				{Group: "apps", Version: "v1", Kind: "Deployment"},
+			}
 		}, nil},
 		{"gotemplate", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorGoTemplate }, nil},
 		{"kustomize", func(o *scaffold.Options) { o.Generator = scaffold.GeneratorKustomize }, nil},

@@ -50,12 +50,13 @@ func TestAProjectHasTheRightsAndFilesOfItsWatchesAndItsClient(t *testing.T) {
 		files[f.Path] = string(f.Content)
 	}
 	for file, want := range map[string]string{
-		"api/v1alpha1/types.go":         "resource:path=boutiques,singular=shop",
-		"chart/templates/rights.yaml":   "resources: [boutiques/status]",
-		"chart/rights.yaml":             "- batch\n  resources:\n  - jobs\n  verbs:\n  - get\n  - list\n  - watch\n",
-		"client/client.go":              `"boutiques", c.rest`,
-		"test/client_test.go":           "componentclient.New",
-		"internal/operator/watches.go":  "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", Version: \"v1\", Kind: \"Job\"}, hasLabel, componentsOfBatchJob, partOfBatchJob)",
+		"api/v1alpha1/types.go":       "resource:path=boutiques,singular=shop",
+		"chart/templates/rights.yaml": "resources: [boutiques/status]",
+		"chart/rights.yaml":           "- batch\n  resources:\n  - jobs\n  verbs:\n  - get\n  - list\n  - watch\n",
+		"client/client.go":            `"boutiques", c.rest`,
+		"test/client_test.go":         "componentclient.New",
+		"internal/operator/watches.go": "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", " +
+			"Version: \"v1\", Kind: \"Job\"}, hasLabel, componentsOfBatchJob, partOfBatchJob)",
 		"internal/operator/operator.go": "sources.addTo(reconciler)",
 		".fairlead/scaffold.yaml":       "plural: boutiques",
 	} {

@@ -63,7 +63,8 @@ func TestNoFileIsOverwrittenWithoutForce(t *testing.T) {
 
 func TestAFullFolderIsToldInFewWords(t *testing.T) {
 	err := &scaffold.ExistsError{Dir: "shop", Files: []string{"a", "b", "c", "d", "e"}}
-	if want := "nothing was written: shop already has a, b, c and 2 more files of the project; --dry-run lists these files, and --force overwrites them, so that their content is lost"; err.Error() != want {
+	if want := "nothing was written: shop already has a, b, c and 2 more files of the project; --dry-run lists these " +
+		"files, and --force overwrites them, so that their content is lost"; err.Error() != want {
 		t.Errorf("the error names the existing files wrongly: %s", err)
 	}
 }

@@ -16,7 +16,8 @@ import (
 var _ = Describe("Adoption", func() {
 	taken := func(lost ...result.LostValue) result.Step {
 		return result.Step{
-			Change: result.Change{Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}, Effect: result.EffectAdopt,
+			Change: result.Change{Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}},
+			Effect: result.EffectAdopt,
 			Adopts: &result.Adoption{From: "the Helm release shop/web", Lost: lost},
 		}
 	}
@@ -28,7 +29,8 @@ var _ = Describe("Adoption", func() {
 			result.LostValue{Path: "data.d", Before: strings.Repeat("0", 70)},
 		))).To(HaveExactElements(
 			"ConfigMap shop/a from the Helm release shop/web", `  lost: data.a: "x"`, `  lost: data.b: "x" becomes "y"`,
-			"  lost: data.c (its value is withheld, because the object is a Secret)", "  lost: data.d: "+strings.Repeat("0", 60)+"…",
+			"  lost: data.c (its value is withheld, because the object is a Secret)",
+			"  lost: data.d: "+strings.Repeat("0", 60)+"…",
 		))
 	})
 
@@ -66,7 +68,8 @@ var _ = Describe("Adoption", func() {
 		for i := range 12 {
 			lost = append(lost, result.LostValue{Path: fmt.Sprintf("data.k%02d", i), Before: "1"})
 		}
-		Expect(show.Adoption(taken(lost...))).To(And(HaveLen(12), ContainElement("  lost: 2 more values; fairlead diff shows all")))
+		Expect(show.Adoption(taken(lost...))).
+			To(And(HaveLen(12), ContainElement("  lost: 2 more values; fairlead diff shows all")))
 	})
 
 	It("is a part of the plan, as a text and as JSON", func() {

@@ -15,7 +15,10 @@ import (
 
 var _ = DescribeTable("A text that controls a terminal, as YAML:", func(text string) {
 	var out bytes.Buffer
-	status := show.Status{Kind: "Status", Conditions: []show.Condition{{Type: text, Message: text}, {Type: "Ready", Message: "a: b"}}}
+	status := show.Status{Kind: "Status", Conditions: []show.Condition{
+		{Type: text, Message: text},
+		{Type: "Ready", Message: "a: b"},
+	}}
 	Expect(status.Print(show.Output{Writer: &out, Format: show.FormatYAML}, time.Now())).To(Succeed())
 	Expect(strings.IndexFunc(out.String(), func(r rune) bool {
 		return r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp))

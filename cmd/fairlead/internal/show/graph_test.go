@@ -20,7 +20,8 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 		Message: "waits for Job.batch shop/migrate, which is held up by StatefulSet.apps shop/db: Ready: 0/1",
 	}
 	updated := metav1alpha1.DependentReport{
-		Dependent: "Deployment.apps shop/web", Reason: result.ReportDependency, Message: "waits for StatefulSet.apps shop/db: Ready: 0/1",
+		Dependent: "Deployment.apps shop/web", Reason: result.ReportDependency,
+		Message: "waits for StatefulSet.apps shop/db: Ready: 0/1",
 	}
 	key := func(group, kind, name string) manifests.Key {
 		return manifests.Key{Group: group, Kind: kind, Namespace: "shop", Name: name}
@@ -31,7 +32,10 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 			Key: key("", "ConfigMap", "late"), Version: "v1", DependsOn: []string{"Job.batch migrate", "@schema?"},
 			State: result.NodeMissing, Reason: tree.ReasonNotCreated, Message: "it was not created yet",
 		},
-		{Key: key("apps", "Deployment", "web"), Version: "v1", DependsOn: []string{"StatefulSet.apps db"}, State: result.NodeReady},
+		{
+			Key: key("apps", "Deployment", "web"), Version: "v1", DependsOn: []string{"StatefulSet.apps db"},
+			State: result.NodeReady,
+		},
 	}, []metav1alpha1.DependentReport{held, updated})
 	progressing := status(metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotReady,
 		"waiting until ready: StatefulSet.apps shop/db (Ready: 0/1)")
@@ -39,7 +43,10 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 		{Dependent: "StatefulSet.apps shop/db", Wave: 2, Reason: "InProgress", Message: "Ready: 0/1"}, held, updated,
 	}
 	steps := []result.Step{
-		{Change: result.Change{Key: key("apps", "StatefulSet", "db"), Wave: 2, Reason: "it is new"}, Effect: result.EffectCreate, Turn: 1},
+		{
+			Change: result.Change{Key: key("apps", "StatefulSet", "db"), Wave: 2, Reason: "it is new"},
+			Effect: result.EffectCreate, Turn: 1,
+		},
 		{
 			Change: result.Change{Key: key("", "ConfigMap", "late"), Reason: "it is new"}, Effect: result.EffectCreate, Turn: 2,
 			DependsOn: []string{"Job.batch migrate", "@schema?"},
@@ -50,12 +57,14 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 		golden(file, func(out *bytes.Buffer) error { return printTo(show.Output{Writer: out, Format: format}) })
 	},
 		Entry("a tree", "graph-tree.txt", show.FormatTable, show.NewTree(shop("shop", time.Hour), progressing, nodes).Print),
-		Entry("a tree in JSON", "graph-tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing, nodes).Print),
+		Entry("a tree in JSON", "graph-tree.json", show.FormatJSON, show.NewTree(shop("shop", time.Hour), progressing,
+			nodes).Print),
 		Entry("a plan", "graph-plan.txt", show.FormatTable,
 			show.NewPlan(shop("shop", time.Hour), result.Forecast{Steps: steps, Revision: 1}, false).Print),
 		Entry("an explanation", "graph-why.txt", show.FormatTable, show.Why{
-			Object: show.WhyObject{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}, Component: "c", Reconciler: "r",
-			Recorded: true, DependsOn: []string{"StatefulSet.apps db"}, HeldUp: "not updated yet: " + updated.Message,
+			Object: show.WhyObject{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}, Component: "c",
+			Reconciler: "r",
+			Recorded:   true, DependsOn: []string{"StatefulSet.apps db"}, HeldUp: "not updated yet: " + updated.Message,
 		}.Print),
 		Entry("a status", "graph-status.txt", show.FormatTable, func(o show.Output) error {
 			for _, line := range show.NewStatus(shop("shop", time.Hour), progressing, show.Settings{}).Lines(o, now) {

@@ -55,7 +55,8 @@ Deployment.apps shop/web: spec.paused is ignored, by the spec of the component
 Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the operator
 `))
 		text.Reset()
-		tree := show.NewTree(&unstructured.Unstructured{}, metav1alpha1.Status{}, []tree.Node{{Key: key, Ignored: forecast.Ignored}})
+		tree := show.NewTree(&unstructured.Unstructured{}, metav1alpha1.Status{},
+			[]tree.Node{{Key: key, Ignored: forecast.Ignored}})
 		Expect(tree.Print(show.Output{Writer: &text})).To(Succeed())
 		Expect(text.String()).To(HaveSuffix(`
 Deployment.apps shop/web: spec.replicas is ignored, by the annotation ignore
@@ -94,7 +95,8 @@ Deployment.apps shop/web: spec.minReadySeconds is ignored, by the option of the 
 		}
 		plan := show.NewPlan(&unstructured.Unstructured{}, result.Forecast{Steps: []result.Step{step}}, false)
 		Expect(plan.Steps).To(ConsistOf(HaveField("Fields", ConsistOf("spec.image", "spec.priority"))))
-		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"), "Before must return the value that the diff shows")
+		Expect(show.Before(step).Object["spec"]).To(HaveKeyWithValue("priority", "low"),
+			"Before must return the value that the diff shows")
 	})
 
 	It("names all fields of a recreated object that differ if the object has no managed fields", func() {

@@ -95,7 +95,10 @@ var _ = Describe("Tree", func() {
 	old.Dependents.Ready, old.Dependents.Summary = old.Dependents.Total, "5/5"
 	explained := show.NewTree(shop("shop", time.Hour), progressing, nodes())
 	explained.AddCauses(map[string][]dependentcauses.Cause{
-		"Deployment.apps shop/web": {{Object: "Pod shop/web-7d4", Reason: "Unschedulable", Message: "0/1 nodes are available"}},
+		"Deployment.apps shop/web": {{
+			Object: "Pod shop/web-7d4", Reason: "Unschedulable",
+			Message: "0/1 nodes are available",
+		}},
 	})
 
 	DescribeTable("prints", func(file string, format show.Format, tree show.Tree) {
@@ -107,7 +110,8 @@ var _ = Describe("Tree", func() {
 		Entry("names in the form of kubectl", "tree-names.txt", show.FormatName,
 			show.NewTree(shop("shop", time.Hour), progressing, nodes())),
 		Entry("YAML", "tree.yaml", show.FormatYAML, show.NewTree(shop("shop", time.Hour), progressing, nodes())),
-		Entry("a dependent with a repair conflict, from the report in the status", "tree-repair-conflict.txt", show.FormatTable,
+		Entry("a dependent with a repair conflict, from the report in the status", "tree-repair-conflict.txt",
+			show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), conflict, nodes())),
 		Entry("a dependent that is ready, and whose update was refused", "tree-refused.txt", show.FormatTable,
 			show.NewTree(shop("shop", time.Hour), progressing, tree.AddFailures(nodes(), refused))),
@@ -172,7 +176,10 @@ var _ = Describe("Status", func() {
 		"deletion is refused, because team/mine exists")
 	blocked.Reconciler = "fairlead.io"
 	blocked.Blocked = []metav1alpha1.BlockReport{
-		{Type: "Widget.example.com", Count: 2, Names: []string{"Widget.example.com team/mine", "Widget.example.com team/yours"}},
+		{Type: "Widget.example.com", Count: 2, Names: []string{
+			"Widget.example.com team/mine",
+			"Widget.example.com team/yours",
+		}},
 		{Type: "Gizmo.example.com", Message: "it cannot be listed"},
 	}
 	blocked.Conditions = append(blocked.Conditions, metav1.Condition{
@@ -186,7 +193,8 @@ var _ = Describe("Status", func() {
 	It("names the finalizers of other controllers only", func() {
 		renamed := *blocked.DeepCopy()
 		renamed.Finalizers = []string{"example.com/backup"}
-		Expect(show.NewStatus(deleted, blocked, settings).Blockers).To(ContainElement(ContainSubstring("finalizer example.com/backup")))
+		Expect(show.NewStatus(deleted, blocked, settings).Blockers).
+			To(ContainElement(ContainSubstring("finalizer example.com/backup")))
 		Expect(show.NewStatus(deleted, renamed, settings).Blockers).NotTo(ContainElement(ContainSubstring("finalizer")))
 	})
 

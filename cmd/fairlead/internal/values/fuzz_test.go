@@ -20,7 +20,10 @@ func FuzzSources(f *testing.F) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sources := values.Sources{Files: []string{file}, Assigned: values.Assignments{Plain: []string{assignment}}, Warn: func(error) {}}
+		sources := values.Sources{
+			Files: []string{file}, Assigned: values.Assignments{Plain: []string{assignment}},
+			Warn: func(error) {},
+		}
 		loaded, err := sources.Load()
 		if (err == nil) != (loaded != nil) {
 			t.Errorf("got %v, %v", loaded, err)

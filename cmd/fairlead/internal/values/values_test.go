@@ -79,7 +79,8 @@ var _ = Describe("Sources", func() {
 			map[string]any{"a": map[string]any{"b": "x,y=1\n"}, "c": "standard"}),
 		Entry("--set-json", "", values.Assignments{JSON: []string{`a.b={"c": [20161216, 1.5]},d=null,e="f,g"`}},
 			map[string]any{"a": map[string]any{"b": map[string]any{"c": []any{int64(20161216), 1.5}}}, "d": nil, "e": "f,g"}),
-		Entry("--set-json with an object", "", values.Assignments{JSON: []string{`{"a": {"b": 1, "c": 2}}`, ` {"a": {"c": 3}, "d": [20161216]}`}},
+		Entry("--set-json with an object", "",
+			values.Assignments{JSON: []string{`{"a": {"b": 1, "c": 2}}`, ` {"a": {"c": 3}, "d": [20161216]}`}},
 			map[string]any{"a": map[string]any{"b": int64(1), "c": int64(3)}, "d": []any{int64(20161216)}}),
 		Entry("--set-literal", "", values.Assignments{Literal: []string{`a.b={1,2},c=3\`}},
 			map[string]any{"a": map[string]any{"b": `{1,2},c=3\`}}),
@@ -93,10 +94,12 @@ var _ = Describe("Sources", func() {
 
 	It("names the flag of an invalid assignment, and reads stdin only once", func() {
 		for assigned, want := range map[*values.Assignments]string{
-			{JSON: []string{"a=1", "a={"}}:          "--set-json number 2: ",
-			{JSON: []string{`{"a":`}}:               "--set-json number 1: unexpected end of JSON input",
-			{Plain: []string{"a=x", "a.b=s3cret"}}:  "--set number 2: it assigns a part of a map, but a file of values or an earlier assignment makes that a text",
-			{Plain: []string{"a.b=1,a[0]=2"}}:       "--set number 1: it assigns a part of a list, but a file of values or an earlier assignment makes that a map",
+			{JSON: []string{"a=1", "a={"}}: "--set-json number 2: ",
+			{JSON: []string{`{"a":`}}:      "--set-json number 1: unexpected end of JSON input",
+			{Plain: []string{"a=x", "a.b=s3cret"}}: "--set number 2: it assigns a part of a map, but a file of values or an " +
+				"earlier assignment makes that a text",
+			{Plain: []string{"a.b=1,a[0]=2"}}: "--set number 1: it assigns a part of a list, but a file of values or an " +
+				"earlier assignment makes that a map",
 			{Text: []string{"s3cret[x]=s3cret"}}:    "--set-string number 1: ",
 			{Files: []string{"a=missing"}}:          "--set-file number 1: read values: open missing: no such file",
 			{Files: []string{"a=-", "b=-"}}:         "--set-file number 2: stdin is used twice",

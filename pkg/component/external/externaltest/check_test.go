@@ -308,12 +308,13 @@ func TestCasesThatCannotBeCheckedAreRefused(t *testing.T) {
 		driver external.Driver
 		change func(*externaltest.Case)
 	}{
-		"Case.Spec: set the spec":                {manual, func(c *externaltest.Case) { c.Spec = nil }},
-		"Case.Spec is refused: unknown field":    {manual, func(c *externaltest.Case) { c.Spec = map[string]int{"sise": 1} }},
-		"Case.Changed is refused: unknown field": {manual, func(c *externaltest.Case) { c.Changed = map[string]int{"sise": 1} }},
-		"write Case.Changed as JSON":             {manual, func(c *externaltest.Case) { c.Changed = func() {} }},
-		"nothing can find the external after a":  {manual, func(*externaltest.Case) {}},
-		"external driver 1 is nil":               {nil, func(*externaltest.Case) {}},
+		"Case.Spec: set the spec":             {manual, func(c *externaltest.Case) { c.Spec = nil }},
+		"Case.Spec is refused: unknown field": {manual, func(c *externaltest.Case) { c.Spec = map[string]int{"sise": 1} }},
+		"Case.Changed is refused: " +
+			"unknown field": {manual, func(c *externaltest.Case) { c.Changed = map[string]int{"sise": 1} }},
+		"write Case.Changed as JSON":            {manual, func(c *externaltest.Case) { c.Changed = func() {} }},
+		"nothing can find the external after a": {manual, func(*externaltest.Case) {}},
+		"external driver 1 is nil":              {nil, func(*externaltest.Case) {}},
 		"the kind Bucket has no Create": {
 			external.Of("Bucket", struct{ external.Kind[Bucket, Bucket] }{buckets{s}}, external.Options[Bucket]{}),
 			func(*externaltest.Case) {},

@@ -235,12 +235,14 @@ func TestCausesOfFailures(t *testing.T) {
 }
 
 func TestInvalidNamesTheFieldsOfAComparison(t *testing.T) {
-	const claim = "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n" +
+	const claim = "Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName " +
+		"for bound claims\n" +
 		"  core.PersistentVolumeClaimSpec{\n  \tAccessModes:      {\"ReadWriteOnce\"},\n- \tStorageClassName: &\"slow\",\n" +
 		"+ \tStorageClassName: &\"fast\",\n\u00a0\u00a0\tVolumeMode: &\"Filesystem\",\n-\u00a0\tVolumeName: \"pvc-1\",\n  }\n"
 	for _, c := range []struct{ name, message, want string }{
 		{
-			"of a claim", claim, "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for " +
+			"of a claim", claim,
+			"spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for " +
 				"bound claims (changed: storageClassName, volumeName)",
 		},
 		{"of nothing", "Forbidden: no\nother text", "spec: Forbidden: no\nother text"},

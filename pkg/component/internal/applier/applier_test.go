@@ -328,7 +328,8 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	guard := plan.GuardName(reconciler, component.ID())
 
 	o := c.delete()
-	c.expect("DELETE widgets.example.com", "before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard, "POST customresourcedefinitions")
+	c.expect("DELETE widgets.example.com", "before", "record widgets.example.com", "PATCH "+guard, "PATCH "+guard,
+		"POST customresourcedefinitions")
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
 		t.Errorf("the deletion must wait for the guard of the definition, got %+v", o)
 	}
@@ -455,7 +456,8 @@ func TestSortedEntries(t *testing.T) {
 	sorted := plan.NewInventory(entries).Sorted()
 	slices.Reverse(entries)
 	if again := plan.NewInventory(entries).Sorted(); namesOf(sorted) != "b+c+a" || namesOf(again) != "b+c+a" {
-		t.Errorf("the inventory is sorted as %s, and from reversed entries as %s; want b+c+a", namesOf(sorted), namesOf(again))
+		t.Errorf("the inventory is sorted as %s, and from reversed entries as %s; want b+c+a", namesOf(sorted),
+			namesOf(again))
 	}
 	if got := plan.Inventory(nil).Sorted(); got == nil || len(got) != 0 {
 		t.Errorf("Sorted of an empty inventory must return an empty slice and not nil, got %v", got)

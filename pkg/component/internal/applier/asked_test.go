@@ -24,7 +24,8 @@ func TestAPassEndsAtThePlanThatFindsAnotherValue(t *testing.T) {
 	if !slices.Equal(o.Asked, []metav1alpha1.AskedExport{{Name: "a", Value: `"1"`}}) || o.Done() {
 		t.Errorf("the pass ends with the values %v", o.Asked)
 	}
-	if len(o.Created) != 1 || o.Unrecorded || len(o.Recorded) != len(o.Inventory) || !slices.ContainsFunc(o.Inventory, isSource) {
+	if len(o.Created) != 1 || o.Unrecorded || len(o.Recorded) != len(o.Inventory) || !slices.ContainsFunc(o.Inventory,
+		isSource) {
 		t.Errorf("got %+v", o)
 	}
 	c.expect("before", "record later+source", "PATCH source")
@@ -63,7 +64,8 @@ func TestAPassThatEndsForAnExportKeepsWhatItReadOfObservedObjects(t *testing.T) 
 	c := newCluster(t)
 	c.server.Put("v1", "ConfigMap", "shop", "theirs", map[string]any{"data": map[string]any{"a": "1"}})
 	reads := c.countReads("theirs")
-	c.desire(withSettings(object("v1", "ConfigMap", "theirs", nil), "reconcile-policy", "observe", "export", "size=size(self.data)"))
+	c.desire(withSettings(object("v1", "ConfigMap", "theirs", nil), "reconcile-policy", "observe", "export",
+		"size=size(self.data)"))
 	c.asks("size", "theirs", "")
 	if o := c.apply(); len(o.Asked) != 1 || o.Asked[0].Value != "1" || reads() != 1 {
 		t.Fatalf("got %+v after %d reads", o, reads())

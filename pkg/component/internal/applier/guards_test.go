@@ -29,13 +29,14 @@ func (e existing) Exists(_ context.Context, owner manifests.Owner) (bool, error)
 // putGuard stores the guard of an owner as an earlier process left it.
 func (c *cluster) putGuard(owner manifests.Owner, annotation string, created time.Time) {
 	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
-		c.server.Put("admissionregistration.k8s.io/v1", kind, "", plan.GuardName(owner.Reconciler, owner.ID()), map[string]any{
-			"metadata": map[string]any{
-				"labels":            map[string]any{owner.Reconciler + "/guard-of": owner.ID()},
-				"annotations":       map[string]any{owner.Reconciler + "/guard-of": annotation},
-				"creationTimestamp": created.Format(time.RFC3339),
-			},
-		})
+		c.server.Put("admissionregistration.k8s.io/v1", kind, "", plan.GuardName(owner.Reconciler, owner.ID()),
+			map[string]any{
+				"metadata": map[string]any{
+					"labels":            map[string]any{owner.Reconciler + "/guard-of": owner.ID()},
+					"annotations":       map[string]any{owner.Reconciler + "/guard-of": annotation},
+					"creationTimestamp": created.Format(time.RFC3339),
+				},
+			})
 	}
 }
 
@@ -147,7 +148,10 @@ func TestGuardsAreNotSearchedWithoutTheRight(t *testing.T) {
 		}
 		return nil
 	})
-	collector := GuardCollector{Applier: c.applier, Client: c.client, Owners: existing{}, Clock: clocktesting.NewFakeClock(start)}
+	collector := GuardCollector{
+		Applier: c.applier, Client: c.client, Owners: existing{},
+		Clock: clocktesting.NewFakeClock(start),
+	}
 	if due := collector.collect(t.Context()); !due.Equal(start.Add(guardRetry)) {
 		t.Errorf("after an error the next call is due at %s", due)
 	}

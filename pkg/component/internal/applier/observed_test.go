@@ -45,15 +45,18 @@ func (c *cluster) countReads(name string) func() int {
 func TestObservedObjectIsReadOnceAfterEachChange(t *testing.T) {
 	c := newCluster(t)
 	reads := c.countReads("theirs")
-	observed := withSettings(object("v1", "ConfigMap", "theirs", nil), "reconcile-policy", "observe", "export", "size=size(self.data)")
-	ours := withSettings(object("v1", "ConfigMap", "ours", map[string]any{"data": map[string]any{"x": "${{ size }}"}}), "bind", "true")
+	observed := withSettings(object("v1", "ConfigMap", "theirs", nil), "reconcile-policy", "observe", "export",
+		"size=size(self.data)")
+	ours := withSettings(object("v1", "ConfigMap", "ours", map[string]any{"data": map[string]any{"x": "${{ size }}"}}),
+		"bind", "true")
 	c.desire(observed, ours)
 	value := func() string {
 		text, _, _ := unstructured.NestedString(c.server.Object("v1", "ConfigMap", "shop", "ours").Object, "data", "x")
 		return text
 	}
 	o := c.apply()
-	if len(o.Waiting) != 2 || o.Waiting[0].Reason != string(plan.WaitExport) || o.Waiting[1].Reason != string(plan.WaitAbsent) || reads() != 0 {
+	if len(o.Waiting) != 2 || o.Waiting[0].Reason != string(plan.WaitExport) ||
+		o.Waiting[1].Reason != string(plan.WaitAbsent) || reads() != 0 {
 		t.Fatalf("the pass must wait for the absent object without reads: %+v, %d reads", o.Waiting, reads())
 	}
 	for want, data := range []map[string]any{{}, {"a": "1"}} {
@@ -82,7 +85,8 @@ func TestObservedObjectIsReadOnceAfterEachChange(t *testing.T) {
 func TestUnknownValuesChangeNothing(t *testing.T) {
 	c := newCluster(t)
 	source := withSettings(configMap("source", "0"), "export", "a=self.data.a")
-	target := withSettings(object("v1", "ConfigMap", "target", map[string]any{"data": map[string]any{"x": "${{ a }}"}}), "bind", "true")
+	target := withSettings(object("v1", "ConfigMap", "target", map[string]any{"data": map[string]any{"x": "${{ a }}"}}),
+		"bind", "true")
 	c.desire(source, target)
 	if o := c.apply(); !o.Done() {
 		t.Fatalf("the first pass is not done: %+v", o)
@@ -99,7 +103,8 @@ func TestUnknownValuesChangeNothing(t *testing.T) {
 	if after := c.server.Object("v1", "ConfigMap", "shop", "target").GetResourceVersion(); after != before {
 		t.Errorf("the object with the hole was written: version %s, then %s", before, after)
 	}
-	if live := c.client.Observer.Snapshot(c.client.Reader, []manifests.Key{keyOf("source")}).Of(keyOf("source")); live.Exports == nil {
+	if live := c.client.Observer.Snapshot(c.client.Reader, []manifests.Key{keyOf("source")}).
+		Of(keyOf("source")); live.Exports == nil {
 		t.Error("the exports of the response are not kept")
 	}
 }

@@ -104,7 +104,10 @@ func TestOutcomeOf(t *testing.T) {
 		},
 		RepairConflicts: []plan.RepairConflict{{Key: key("d"), Wave: 3, Message: "n"}},
 		Blocked: []plan.Blocker{
-			{Type: widgets, Foreign: plan.ForeignInstances{Count: 2, Keys: []manifests.Key{{Kind: "X", Name: "x"}, {Kind: "X", Name: "y"}}}},
+			{Type: widgets, Foreign: plan.ForeignInstances{Count: 2, Keys: []manifests.Key{
+				{Kind: "X", Name: "x"},
+				{Kind: "X", Name: "y"},
+			}}},
 			{Type: widgets, Foreign: plan.ForeignInstances{Err: errors.New("refused")}},
 		},
 	}, changes)

@@ -16,7 +16,8 @@ import (
 
 // user returns a Pod of namespace shop that uses the claim data, with more fields of its spec.
 func user(name, meta, more string) string {
-	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, labels: {app: web}, name: " + name + meta + "}, spec: {volumes: " +
+	return "{apiVersion: v1, kind: Pod, metadata: {namespace: shop, labels: {app: web}, name: " + name + meta +
+		"}, spec: {volumes: " +
 		"[{name: a, persistentVolumeClaim: {claimName: data}}]" + more + "}"
 }
 
@@ -74,14 +75,17 @@ func TestWhatHoldsAnObjectIsNamed(t *testing.T) {
 		},
 		"the claim of a volume": {
 			manifests.Key{Kind: "PersistentVolume", Name: "disk"},
-			[]string{"{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk, uid: u}, spec: {claimRef: {namespace: shop, name: data}}}"},
+			[]string{"{apiVersion: v1, kind: PersistentVolume, metadata: {name: disk, uid: u}, spec: {claimRef: {namespace: " +
+				"shop, name: data}}}"},
 			"", "it is bound to PersistentVolumeClaim shop/data",
 		},
 		"what a namespace says": {
 			namespace,
 			[]string{"{apiVersion: v1, kind: Namespace, metadata: {name: shop, uid: u}, status: {conditions: [" +
-				"{type: NamespaceFinalizersRemaining, status: 'True', message: 'Some content has finalizers: x in 1 resource instances'}, " +
-				"{type: NamespaceContentRemaining, status: 'True', message: 'Some resources are remaining: pods. has 1 resource instances'}, " +
+				"{type: NamespaceFinalizersRemaining, status: 'True', message: 'Some content has finalizers: x in 1 resource " +
+				"instances'}, " +
+				"{type: NamespaceContentRemaining, status: 'True', message: 'Some resources are remaining: pods. has 1 resource " +
+				"instances'}, " +
 				"{type: NamespaceDeletionContentFailure, status: 'False', message: All content successfully deleted}]}}"},
 			"",
 			"NamespaceContentRemaining: Some resources are remaining: pods. has 1 resource instances; " +
@@ -89,13 +93,18 @@ func TestWhatHoldsAnObjectIsNamed(t *testing.T) {
 		},
 		"what a definition says": {
 			manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "widgets.example.com"},
-			[]string{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: widgets.example.com, uid: u}, " +
-				"status: {conditions: [{type: Established, status: 'True', message: x}, {type: Terminating, status: 'True', message: " +
+			[]string{"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: " +
+				"widgets.example.com, uid: u}, " +
+				"status: {conditions: [{type: Established, status: 'True', message: x}, {type: Terminating, status: " +
+				"'True', message: " +
 				"CustomResource deletion is in progress}]}}"},
 			"", "Terminating: CustomResource deletion is in progress",
 		},
 		"a node that is not ready": {
-			pod, []string{user("web-1", going+", uid: u", ", nodeName: n1}"), node}, "", "its node n1 is not ready: kubelet stopped",
+			pod,
+			[]string{user("web-1", going+", uid: u", ", nodeName: n1}"), node},
+			"",
+			"its node n1 is not ready: kubelet stopped",
 		},
 		"a node that does not exist": {
 			pod, []string{user("web-1", going+", uid: u", ", nodeName: n1}")}, "", "its node n1 does not exist",

@@ -94,7 +94,8 @@ func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
 	var m Memory
 	job := unready("a", "u", 1)
 	before := &metav1alpha1.Status{
-		Waiting: []metav1alpha1.DependentReport{job.DependentReport}, ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
+		Waiting:          []metav1alpha1.DependentReport{job.DependentReport},
+		ProgressingSince: new(metav1.NewTime(start.Add(-Delay))),
 	}
 	if due, _ := m.Note([]result.Waiting{job, unready("b", "v", 1)}, before, start); len(due) != 1 || due[0].UID != "u" {
 		t.Errorf("the causes of the wrong dependents are due: %v", due)
@@ -108,7 +109,8 @@ func TestTheTimeOfADeletionCountsFromTheStatusAfterARestart(t *testing.T) {
 	before := &metav1alpha1.Status{
 		Waiting: []metav1alpha1.DependentReport{held.DependentReport},
 		Conditions: []metav1.Condition{{
-			Type: metav1alpha1.ConditionReady, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(start.Add(-Delay)),
+			Type: metav1alpha1.ConditionReady, Status: metav1.ConditionFalse,
+			LastTransitionTime: metav1.NewTime(start.Add(-Delay)),
 		}},
 	}
 	if due, _ := m.Note([]result.Waiting{held}, before, start); len(due) != 1 || !due[0].Deleting {

@@ -97,11 +97,17 @@ func TestAPassContinuesWithAStatusThatFitsTheStoredOne(t *testing.T) {
 		loaded metav1alpha1.Status
 		fits   bool
 	}{
-		"the same":                   {*persisted, true},
-		"without parts of a second":  {metav1alpha1.Status{Revision: 1, ProgressingSince: &stored}, true},
-		"with an author's condition": {metav1alpha1.Status{Revision: 1, ProgressingSince: &stored, Conditions: []metav1.Condition{theirs}}, true},
-		"of another revision":        {metav1alpha1.Status{Revision: 2, ProgressingSince: &began}, false},
-		"with a doubt":               {metav1alpha1.Status{Revision: 1, ProgressingSince: &began, RecordDigest: doubtMark + " x"}, false},
+		"the same":                  {*persisted, true},
+		"without parts of a second": {metav1alpha1.Status{Revision: 1, ProgressingSince: &stored}, true},
+		"with an author's condition": {metav1alpha1.Status{
+			Revision: 1, ProgressingSince: &stored,
+			Conditions: []metav1.Condition{theirs},
+		}, true},
+		"of another revision": {metav1alpha1.Status{Revision: 2, ProgressingSince: &began}, false},
+		"with a doubt": {metav1alpha1.Status{
+			Revision: 1, ProgressingSince: &began,
+			RecordDigest: doubtMark + " x",
+		}, false},
 		"with another condition": {
 			metav1alpha1.Status{Revision: 1, ProgressingSince: &began, Conditions: []metav1.Condition{{Type: "Ready"}}}, false,
 		},

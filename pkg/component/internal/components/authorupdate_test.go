@@ -154,7 +154,10 @@ func TestTheEventOfAnUpdateStartsNoSecondPass(t *testing.T) {
 		{name: "the event arrives after the response", woken: 1},
 		{name: "the event arrives before the response", during: []string{"own"}, woken: 1, later: true},
 		{name: "an event of another client arrives before the response", during: []string{"4"}, woken: 1},
-		{name: "an event of another client arrives, and the update fails", during: []string{"4"}, fails: true, woken: 1, later: true},
+		{
+			name: "an event of another client arrives, and the update fails", during: []string{"4"}, fails: true, woken: 1,
+			later: true,
+		},
 		{name: "the update fails", fails: true, later: true},
 	} {
 		t.Run(scenario.name, func(t *testing.T) {

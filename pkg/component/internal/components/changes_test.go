@@ -42,7 +42,8 @@ func TestDamagedRecords(t *testing.T) {
 		{"if the digest of the Secrets was removed", metav1alpha1.Status{InventoryRecord: named}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }), FinalizersOf(reconciler)); got != c.want {
+			if got := Damaged(newGadget(func(g *gadget) { g.Status.Status = c.status }),
+				FinalizersOf(reconciler)); got != c.want {
 				t.Errorf("Damaged returned %t for this status", got)
 			}
 		})

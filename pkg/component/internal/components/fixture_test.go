@@ -138,7 +138,10 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	scheme.AddKnownTypeWithName(gadgetGVK, &gadget{})
 	scheme.AddKnownTypeWithName(gadgetGVK.GroupVersion().WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(scheme, gadgetGVK.GroupVersion())
-	c := &cluster{t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {}, afterPatch: func(client.Object) {}}
+	c := &cluster{
+		t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {},
+		afterPatch: func(client.Object) {},
+	}
 	c.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&gadget{}).Build()
 	requests := interceptor.Funcs{
 		Get: func(
@@ -186,7 +189,8 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		return nil
 	}})
 	options := Options{
-		Name: reconciler, Finalizers: FinalizersOf(reconciler), GVK: gadgetGVK, New: func() (Object, error) { return &gadget{}, nil },
+		Name: reconciler, Finalizers: FinalizersOf(reconciler), GVK: gadgetGVK,
+		New:    func() (Object, error) { return &gadget{}, nil },
 		Client: interceptor.NewClient(c.server, requests), Reader: live, Memories: c.memories,
 		StatusWritten: func(name types.NamespacedName, _ *metav1alpha1.Status) { c.written = append(c.written, name) },
 		NeedsPass:     func(before, after client.Object) bool { return NeedsPass(before, after, FinalizersOf(reconciler)) },

@@ -18,7 +18,8 @@ func withInventory(t testing.TB, uid string, lines int) *gadget {
 	p.UID, p.Name = types.UID(uid), uid
 	for i := range lines {
 		p.Status.Inventory = append(p.Status.Inventory, fmt.Sprintf(
-			"apps/Deployment shop/%s-%06d v=v1 u=0e7f1a0c-6f0e-4a1b-9c53-%012d h=0123456789abcdef0123456789abcdef o=1 d=delete p=if-unowned a=replace",
+			"apps/Deployment shop/%s-%06d v=v1 u=0e7f1a0c-6f0e-4a1b-9c53-%012d h=0123456789abcdef0123456789abcdef o=1 d=delete "+
+				"p=if-unowned a=replace",
 			uid, i, i))
 	}
 	p.Status.InventoryDigest = InventoryDigest(p.Status.Inventory)

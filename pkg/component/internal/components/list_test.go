@@ -17,5 +17,6 @@ func TestComponentsAreListed(t *testing.T) {
 		HaveField("GetNamespace()", "shop"), HaveField("GetNamespace()", "other"),
 	))
 	c.store.options.GVK.Kind = "Unlisted"
-	g.Expect(c.store.ListCached(t.Context())).To(BeEmpty(), "the scheme has no list type for components, so ListCached must return no component")
+	g.Expect(c.store.ListCached(t.Context())).To(BeEmpty(),
+		"the scheme has no list type for components, so ListCached must return no component")
 }

@@ -69,7 +69,8 @@ func TestPassesAreSuperseded(t *testing.T) {
 					passes.observe(c.shown, c.gone)
 				}
 				if isClosed(passes.Superseded(app)) != c.want || pass.Superseded() != c.want {
-					t.Errorf("the pass is superseded: %t, want %t; the watch delivered the change before the pass loaded the component: %t", !c.want, c.want, early)
+					t.Errorf("the pass is superseded: %t, want %t; the watch delivered the change before the pass loaded the "+
+						"component: %t", !c.want, c.want, early)
 				}
 			}
 		})

@@ -63,29 +63,77 @@ func TestRecordsThatAreNotBelieved(t *testing.T) {
 	}{
 		{"a record without a number is believed", newGadget(func(g *gadget) { g.Status.Inventory = []string{"a"} }), ""},
 		{"a record with its checksum is believed", numbered(7, "a", "b"), ""},
-		{"a record whose managed fields show that the reconciler wrote its checksum is believed", owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsInventory}), ""},
+		{
+			"a record whose managed fields show that the reconciler wrote its checksum is believed",
+			owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsInventory}), "",
+		},
 		{"a record that a former field owner wrote is believed", owned(map[string]string{"former": ownsDigest}), ""},
-		{"a record whose checksum several managers own is believed", owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsDigest}), ""},
-		{"a record is believed whose checksum is owned by the entry of many managers", owned(map[string]string{"ancient-changes": ownsDigest, "kubectl": ownsInventory}), ""},
-		{"not if another client wrote the checksum", owned(map[string]string{reconciler: ownsInventory, "kubectl": ownsDigest}), `"kubectl" wrote it`},
-		{"not if the managed fields name no writer of the checksum", owned(map[string]string{reconciler: ownsInventory}), "name no writer"},
-		{"not if the managed fields cannot be decoded", owned(map[string]string{reconciler: `{"f:recordDigest"`}), "name no writer"},
+		{
+			"a record whose checksum several managers own is believed",
+			owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsDigest}), "",
+		},
+		{
+			"a record is believed whose checksum is owned by the entry of many managers",
+			owned(map[string]string{"ancient-changes": ownsDigest, "kubectl": ownsInventory}), "",
+		},
+		{
+			"not if another client wrote the checksum",
+			owned(map[string]string{reconciler: ownsInventory, "kubectl": ownsDigest}), `"kubectl" wrote it`,
+		},
+		{
+			"not if the managed fields name no writer of the checksum", owned(map[string]string{reconciler: ownsInventory}),
+			"name no writer",
+		},
+		{
+			"not if the managed fields cannot be decoded", owned(map[string]string{reconciler: `{"f:recordDigest"`}),
+			"name no writer",
+		},
 		{"not if the number was changed", edit(func(st *metav1alpha1.Status) { st.InventoryWrites++ }), "checksum"},
 		{"not if the number was removed", edit(func(st *metav1alpha1.Status) { st.InventoryWrites = 0 }), "checksum"},
 		{"not if the checksum was removed", edit(func(st *metav1alpha1.Status) { st.RecordDigest = "" }), "checksum"},
-		{"not if the digest of the inventory was changed", edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "other" }), "checksum"},
-		{"not if Secrets with an inventory were named", edit(func(st *metav1alpha1.Status) { st.InventoryRecord = &metav1alpha1.InventoryRecord{} }), "checksum"},
-		{"not if another record of phases was named", edit(func(st *metav1alpha1.Status) { st.PhaseRecord = "other" }), "checksum"},
-		{"not if another pinned rendering was named", edit(func(st *metav1alpha1.Status) { st.RenderedSet = "other" }), "checksum"},
-		{"not if managed types were changed", edit(func(st *metav1alpha1.Status) { st.ManagedTypes = []string{"A.b"} }), "checksum"},
-		{"not if the namespace of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetNamespace = "other" }), "checksum"},
-		{"not if the name of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetName = "other" }), "checksum"},
-		{"not if the cluster of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetCluster = "other" }), "checksum"},
+		{
+			"not if the digest of the inventory was changed",
+			edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "other" }), "checksum",
+		},
+		{
+			"not if Secrets with an inventory were named",
+			edit(func(st *metav1alpha1.Status) { st.InventoryRecord = &metav1alpha1.InventoryRecord{} }), "checksum",
+		},
+		{
+			"not if another record of phases was named", edit(func(st *metav1alpha1.Status) { st.PhaseRecord = "other" }),
+			"checksum",
+		},
+		{
+			"not if another pinned rendering was named", edit(func(st *metav1alpha1.Status) { st.RenderedSet = "other" }),
+			"checksum",
+		},
+		{
+			"not if managed types were changed", edit(func(st *metav1alpha1.Status) { st.ManagedTypes = []string{"A.b"} }),
+			"checksum",
+		},
+		{
+			"not if the namespace of the target was changed",
+			edit(func(st *metav1alpha1.Status) { st.TargetNamespace = "other" }), "checksum",
+		},
+		{
+			"not if the name of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetName = "other" }),
+			"checksum",
+		},
+		{
+			"not if the cluster of the target was changed", edit(func(st *metav1alpha1.Status) { st.TargetCluster = "other" }),
+			"checksum",
+		},
 		{"a record with a checksum of the first form is believed", edit(inFirstForm), ""},
 		{"not if it was changed", edit(func(st *metav1alpha1.Status) { inFirstForm(st); st.InventoryWrites++ }), "checksum"},
-		{"a record with a checksum of a later form, which cannot be checked, is believed", edit(func(st *metav1alpha1.Status) { st.RecordDigest = "3:1a2b" }), ""},
+		{
+			"a record with a checksum of a later form, which cannot be checked, is believed",
+			edit(func(st *metav1alpha1.Status) { st.RecordDigest = "3:1a2b" }), "",
+		},
 		{"not if its checksum has no form", edit(func(st *metav1alpha1.Status) { st.RecordDigest = "1:1a2b" }), "checksum"},
-		{"not if it was written for another component of the same name", edit(func(st *metav1alpha1.Status) { st.Identity = "cluster/u0" }), "another component"},
+		{
+			"not if it was written for another component of the same name",
+			edit(func(st *metav1alpha1.Status) { st.Identity = "cluster/u0" }), "another component",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cl := newCluster(t)
@@ -169,18 +217,34 @@ func TestTheNumberOfARecordThatIsWritten(t *testing.T) {
 		{"none for a component without a record", newGadget(), newGadget(), 0, 0},
 		{"one for the first record", newGadget(func(g *gadget) { g.Status.PhaseRecord = "p" }), newGadget(), 0, 1},
 		{"the same if the record did not change", numbered(7, "a"), numbered(7, "a"), 7, 7},
-		{"the next if the record changed", newGadget(func(g *gadget) { g.Status.Status = numbered(7, "a").Status.Status; g.Status.PhaseRecord = "p" }), numbered(7, "a"), 7, 8},
-		{"the next if the checksum has the first form", newGadget(func(g *gadget) { g.Status.Status = numbered(7, "a").Status.Status; inFirstForm(&g.Status.Status) }), numbered(7, "a"), 7, 8},
-		{"the next after the last one that this process knows", newGadget(func(g *gadget) { g.Status.Status = numbered(3, "a").Status.Status; g.Status.RecordDigest = "" }), numbered(3, "a"), 7, 8},
+		{"the next if the record changed", newGadget(func(g *gadget) {
+			g.Status.Status = numbered(7,
+				"a").Status.Status
+			g.Status.PhaseRecord = "p"
+		}), numbered(7, "a"), 7, 8},
+		{"the next if the checksum has the first form", newGadget(func(g *gadget) {
+			g.Status.Status = numbered(7,
+				"a").Status.Status
+			inFirstForm(&g.Status.Status)
+		}), numbered(7, "a"), 7, 8},
+		{"the next after the last one that this process knows", newGadget(func(g *gadget) {
+			g.Status.Status = numbered(3,
+				"a").Status.Status
+			g.Status.RecordDigest = ""
+		}), numbered(3, "a"), 7, 8},
 		{"the next after a larger one that another client wrote", numbered(7, "a"), numbered(100, "b"), 7, 101},
-		{"the next after the last one if another client wrote one that cannot be increased", numbered(7, "a"), numbered(math.MaxInt64, "b"), 8, 9},
+		{
+			"the next after the last one if another client wrote one that cannot be increased", numbered(7, "a"),
+			numbered(math.MaxInt64, "b"), 8, 9,
+		},
 		{"the next for an empty record if there was a number", newGadget(), newGadget(), 7, 8},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			next := c.next.GetStatus()
 			number(next, c.stored.GetStatus(), c.last)
 			if next.InventoryWrites != c.want || c.want > 0 && next.RecordDigest != RecordDigest(next) {
-				t.Errorf("the record has the number %d, want %d, and the checksum %q", next.InventoryWrites, c.want, next.RecordDigest)
+				t.Errorf("the record has the number %d, want %d, and the checksum %q", next.InventoryWrites, c.want,
+					next.RecordDigest)
 			}
 		})
 	}
@@ -198,8 +262,10 @@ func TestARecordInDoubtStaysInDoubtUntilItIsBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored := c.stored().GetStatus()
-	if stored.InventoryWrites != 3 || strings.HasPrefix(stored.RecordDigest, doubtMark) || Doubt(c.load().GetStatus()) == "" {
-		t.Errorf("a write of the conditions changed the record to the number %d and the checksum %q", stored.InventoryWrites, stored.RecordDigest)
+	if stored.InventoryWrites != 3 || strings.HasPrefix(stored.RecordDigest, doubtMark) ||
+		Doubt(c.load().GetStatus()) == "" {
+		t.Errorf("a write of the conditions changed the record to the number %d and the checksum %q", stored.InventoryWrites,
+			stored.RecordDigest)
 	}
 	loaded = c.load()
 	err := c.store.UpdateStatus(t.Context(), loaded, func(o Object) error {
@@ -243,11 +309,13 @@ func TestRecordsInSecretsAreNotAnnouncedInAnOlderDefinition(t *testing.T) {
 	c := newCluster(t, newGadget())
 	c.older = true
 	err := c.store.AnnounceRecord(t.Context(), c.load(), InventoryRef{})
-	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "no field status.inventoryRecord") {
+	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message,
+		"no field status.inventoryRecord") {
 		t.Errorf("AnnounceRecord returned %v", err)
 	}
 	c.older = false
-	if err := c.store.AnnounceRecord(t.Context(), c.load(), InventoryRef{}); err != nil || c.stored().Status.InventoryRecord == nil {
+	if err := c.store.AnnounceRecord(t.Context(), c.load(), InventoryRef{}); err != nil || c.stored().
+		Status.InventoryRecord == nil {
 		t.Errorf("with the field, AnnounceRecord returned %v", err)
 	}
 }

@@ -181,7 +181,8 @@ func TestWriteStatusKeepsTheAuthorsPart(t *testing.T) {
 		t.Errorf("the stored component has the wrong status %+v or the labels %v", stored.Status, stored.Labels)
 	}
 	if obj.ResourceVersion != stored.ResourceVersion || !slices.Equal(c.written, []client.ObjectKey{app}) {
-		t.Errorf("the component in memory has the resource version %s, and StatusWritten was called for %v", obj.ResourceVersion, c.written)
+		t.Errorf("the component in memory has the resource version %s, and StatusWritten was called for %v",
+			obj.ResourceVersion, c.written)
 	}
 	if got := c.store.Persisted(obj, nil); got == nil || len(got.Conditions) != 2 {
 		t.Errorf("Persisted returned the wrong status %+v", got)
@@ -239,7 +240,8 @@ func TestFinalizersAreAddedAndRemoved(t *testing.T) {
 	want := []string{"other", Finalizer(reconciler)}
 	stored := c.stored()
 	if !slices.Equal(stored.Finalizers, want) || !slices.Equal(obj.Finalizers, want) || stored.Labels["a"] != "b" {
-		t.Errorf("the stored component has the finalizers %v, and the component in memory has %v", stored.Finalizers, obj.Finalizers)
+		t.Errorf("the stored component has the finalizers %v, and the component in memory has %v", stored.Finalizers,
+			obj.Finalizers)
 	}
 	patches := 0
 	c.beforePatch = func() { patches++ }

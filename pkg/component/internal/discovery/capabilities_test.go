@@ -106,7 +106,8 @@ func TestAWorkerDoesNotWaitForDiscoveryForLong(t *testing.T) {
 		close(about.answer)
 		synctest.Wait()
 		if _, err := s.current(t.Context()); err != nil || about.asked.Load() != 1 {
-			t.Errorf("current returned after %d requests with the error %v, want 1 request and no error", about.asked.Load(), err)
+			t.Errorf("current returned after %d requests with the error %v, want 1 request and no error",
+				about.asked.Load(), err)
 		}
 	})
 }

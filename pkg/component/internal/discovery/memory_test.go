@@ -23,22 +23,26 @@ const (
 func largeDocument() string {
 	var spec strings.Builder
 	for i := range 60 {
-		fmt.Fprintf(&spec, `,"part%d":{"description":"%s","type":"array","items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}`,
+		fmt.Fprintf(&spec,
+			`,"part%d":{"description":"%s","type":"array","items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"}`,
 			i, strings.Repeat("what this part is for ", 20))
 		for j := range 24 {
-			fmt.Fprintf(&spec, `,"field%d":{"description":"%s","type":"string","maxLength":%d,"pattern":"^[a-z]+$","enum":["a","b","c"]}`,
+			fmt.Fprintf(&spec,
+				`,"field%d":{"description":"%s","type":"string","maxLength":%d,"pattern":"^[a-z]+$","enum":["a","b","c"]}`,
 				j, strings.Repeat("what this field is for ", 10), 100+j)
 		}
 		spec.WriteString("}}}")
 	}
 	kinds := make([]string, 30)
 	for i := range kinds {
-		kinds[i] = fmt.Sprintf(`"com.example.v1.Kind%d":{"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},
+		kinds[i] = fmt.Sprintf(
+			`"com.example.v1.Kind%d":{"type":"object","properties":{"apiVersion":{"type":"string"},"kind":{"type":"string"},
 			"metadata":{"allOf":[{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]},
 			"spec":{"type":"object","properties":{"name":{"type":"string"}%s}}},
 			"x-kubernetes-group-version-kind":[{"group":"example.com","version":"v1","kind":"Kind%d"}]}`, i, spec.String(), i)
 	}
-	return `{"components":{"schemas":{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":{"type":"object"},` + strings.Join(kinds, ",") + `}}}`
+	return `{"components":{"schemas":{"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":{"type":"object"},` +
+		strings.Join(kinds, ",") + `}}}`
 }
 
 // TestTheSchemasOf30LargeDefinitionsNeedLittleMemory also shows that the memory for a check is that which is reserved.
@@ -79,7 +83,8 @@ func TestTheSchemasOf30LargeDefinitionsNeedLittleMemory(t *testing.T) {
 		runtime.KeepAlive(check)
 		end()
 	}
-	t.Logf("live %.1f MiB, peak %.1f MiB, reserved for a kind %.1f MiB", mebibytes(live), mebibytes(peak), mebibytes(reserved))
+	t.Logf("live %.1f MiB, peak %.1f MiB, reserved for a kind %.1f MiB", mebibytes(live), mebibytes(peak),
+		mebibytes(reserved))
 	if live > maxLive || peak > maxPeak {
 		t.Errorf("live %.1f MiB, peak %.1f MiB, want at most %.1f and %.1f",
 			mebibytes(live), mebibytes(peak), mebibytes(maxLive), mebibytes(maxPeak))

@@ -11,11 +11,13 @@ import (
 
 func TestTheVerbsOfAKindAreThoseOfItsOwnPaths(t *testing.T) {
 	operation := func(action, kind string) string {
-		return `{"x-kubernetes-action": "` + action + `", "x-kubernetes-group-version-kind": {"group": "a", "version": "v1", "kind": "` + kind + `"}}`
+		return `{"x-kubernetes-action": "` + action +
+			`", "x-kubernetes-group-version-kind": {"group": "a", "version": "v1", "kind": "` + kind + `"}}`
 	}
 	paths := operations{}
 	if err := json.Unmarshal([]byte(`{
-		"/apis/a/v1/widgets": {"get": `+operation("list", "Widget")+`, "post": `+operation("post", "Widget")+`, "parameters": [{"name": "a"}]},
+		"/apis/a/v1/widgets": {"get": `+operation("list", "Widget")+`, "post": `+operation("post", "Widget")+
+		`, "parameters": [{"name": "a"}]},
 		"/apis/a/v1/widgets/{name}": {"patch": `+operation("patch", "Widget")+`},
 		"/apis/a/v1/readings": {"get": `+operation("list", "Reading")+`},
 		"/apis/a/v1/readings/{name}/status": {"put": `+operation("put", "Reading")+`}

@@ -304,7 +304,8 @@ func TestAVersionThatAGroupGetsLaterIsFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := late.WithVersion("v2"); mapping.GroupVersionKind != want || r.Resets() != 0 {
-			t.Errorf("the look-up of a kind returned %s after %d resets of the mapper, want version v2 without a reset", mapping.GroupVersionKind, r.Resets())
+			t.Errorf("the look-up of a kind returned %s after %d resets of the mapper, want version v2 without a reset",
+				mapping.GroupVersionKind, r.Resets())
 		}
 	}
 }
@@ -442,7 +443,8 @@ func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := "example.com/v1/Widget"; !now.APIVersions.Has(want) || now.Version.GitVersion != "v1.36.3" {
-		t.Errorf("the capabilities have the version %s, and the API versions %v without %s", now.Version.GitVersion, now.APIVersions.All(), want)
+		t.Errorf("the capabilities have the version %s, and the API versions %v without %s", now.Version.GitVersion,
+			now.APIVersions.All(), want)
 	}
 	woken := make(chan struct{}, 1)
 	r.Subscribe("owner", now.Digest, func() { woken <- struct{}{} })

@@ -20,7 +20,8 @@ func (r *resettable) Reset() { r.resets++ }
 
 func TestWithRenewal(t *testing.T) {
 	widgets := schema.GroupResource{Group: "example.com", Resource: "widgets"}
-	unknown := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", widgets, "own", "404 page not found", 0, true)
+	unknown := apierrors.NewGenericServerResponse(http.StatusNotFound, "get", widgets, "own",
+		"404 page not found", 0, true)
 	absent, other := apierrors.NewNotFound(widgets, "own"), errors.New("other")
 	for _, c := range []struct {
 		name    string
@@ -40,7 +41,8 @@ func TestWithRenewal(t *testing.T) {
 			return c.answers[sent-1]
 		})
 		if !errors.Is(err, c.want) || sent != len(c.answers) || mapper.resets != c.resets {
-			t.Errorf("%s: the request returned %v after %d attempts and %d resets of the mapper", c.name, err, sent, mapper.resets)
+			t.Errorf("%s: the request returned %v after %d attempts and %d resets of the mapper", c.name, err, sent,
+				mapper.resets)
 		}
 	}
 }

@@ -24,7 +24,8 @@ func TestPartialFailure(t *testing.T) {
 		{"a group that the caller does not need fails", "b.example.com", broken, ""},
 		{
 			"a group that the caller needs fails", "*.example.com", broken,
-			"a.example.com/v1 does not answer (down); make it available; if you delete its APIService, nothing protects what its API server stored",
+			"a.example.com/v1 does not answer (down); make it available; if you delete its APIService, nothing protects what " +
+				"its API server stored",
 		},
 		{
 			"discovery fails as a whole", "b.example.com", errors.New("down"),

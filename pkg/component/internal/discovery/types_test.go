@@ -50,7 +50,8 @@ func (s *schemaServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // documentOf returns a document with two kinds, whose spec has one field.
 func documentOf(field string) string {
 	model := func(kind string) string {
-		return `"com.example.v1.` + kind + `": {"type": "object", "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"},
+		return `"com.example.v1.` + kind +
+			`": {"type": "object", "properties": {"apiVersion": {"type": "string"}, "kind": {"type": "string"},
 			"metadata": {"type": "object"}, "spec": {"allOf": [{"$ref": "#/components/schemas/com.example.v1.Spec"}]}},
 			"x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "` + kind + `"}]}`
 	}

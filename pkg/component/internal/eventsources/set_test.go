@@ -75,7 +75,8 @@ func TestAnEventSourceThatCannotBeAddedIsAnError(t *testing.T) {
 			if err := set.Prepare(runtime.NewScheme()); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := set.Add("rates", used, eventsources.Use{}); err != nil && !strings.Contains(err.Error(), "added before") {
+			if _, err := set.Add("rates", used, eventsources.Use{}); err != nil && !strings.Contains(err.Error(),
+				"added before") {
 				t.Fatal(err)
 			} else if err != nil {
 				_, _ = set.Add("rates", &fixed{}, eventsources.Use{})

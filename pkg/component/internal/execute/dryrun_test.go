@@ -61,7 +61,8 @@ func TestDryRunReturnsTheObjectInTheAnswer(t *testing.T) {
 			"8", "",
 		},
 		{
-			"a take-over of an object that no other client manages is sent as a migration", takeOver("them", metav1alpha1.UpdateSSAMerge),
+			"a take-over of an object that no other client manages is sent as a migration",
+			takeOver("them", metav1alpha1.UpdateSSAMerge),
 			[]answer{found(ownedByThem), found(ownedByThem), found(nil), applied},
 			[]string{read, read, patch, put},
 			"8", "",

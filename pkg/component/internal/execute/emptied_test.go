@@ -15,7 +15,11 @@ func TestWithoutEmptied(t *testing.T) {
 		{"leaves an empty map out", object{"spec": object{"a": object{}, "b": "x"}}, object{"spec": object{"b": "x"}}},
 		{"leaves a map out that has no other field", object{"kind": "X", "spec": object{"a": object{}}}, object{"kind": "X"}},
 		{"keeps an empty map at another path", object{"spec": object{"b": object{}}}, object{"spec": object{"b": object{}}}},
-		{"keeps a map that has entries", object{"spec": object{"a": object{"x": "y"}}}, object{"spec": object{"a": object{"x": "y"}}}},
+		{
+			"keeps a map that has entries",
+			object{"spec": object{"a": object{"x": "y"}}},
+			object{"spec": object{"a": object{"x": "y"}}},
+		},
 		{
 			"leaves an empty map of an item out",
 			object{"spec": object{"items": []any{object{"name": "x", "a": object{}}}}},
@@ -42,7 +46,10 @@ func TestWithoutEmptiedDoesNotChangeTheManifest(t *testing.T) {
 
 func TestWithoutNulls(t *testing.T) {
 	type object = map[string]any
-	body := object{"spec": object{"a": nil, "b": nil, "items": []any{object{"name": "x", "a": nil}, object{"name": "y", "a": object{}}}}}
+	body := object{"spec": object{"a": nil, "b": nil, "items": []any{
+		object{"name": "x", "a": nil},
+		object{"name": "y", "a": object{}},
+	}}}
 	want := object{"spec": object{"b": nil, "items": []any{object{"name": "x"}, object{"name": "y", "a": object{}}}}}
 	got, removed := withoutNulls(body, []string{"spec.a", "spec.items.a"})
 	if diff := cmp.Diff(want, got); diff != "" || !removed {

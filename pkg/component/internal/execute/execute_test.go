@@ -498,7 +498,8 @@ func checkResult(t *testing.T, got plan.Result, verb plan.Verb, presence plan.Pr
 	if got.Failure != nil {
 		gotFailure = got.Failure.Reason
 	}
-	if got.Verb != verb || gotPresence != presence || (got.Observed != nil) != (presence != plan.Unknown) || gotFailure != failure {
+	if got.Verb != verb || gotPresence != presence || (got.Observed != nil) != (presence != plan.Unknown) ||
+		gotFailure != failure {
 		t.Errorf("got %s %q %q, want %s %q %q", got.Verb, gotPresence, gotFailure, verb, presence, failure)
 	}
 }

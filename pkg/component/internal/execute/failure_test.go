@@ -110,17 +110,35 @@ func TestMessagesThatMayQuoteASecretAreWithheld(t *testing.T) {
 		err  error
 		want string
 	}{
-		"a refusal by a webhook":           {answer(403, metav1.StatusReasonForbidden, webhook), withheld(` (admission webhook "v")`)},
-		"another reason":                   {answer(422, metav1.StatusReasonInvalid, webhook), withheld(` (admission webhook "v")`)},
-		"a temporary refusal by a webhook": {answer(503, metav1.StatusReasonServiceUnavailable, webhook), withheld(` (admission webhook "v")`)},
-		"a conflict by a webhook":          {answer(409, metav1.StatusReasonConflict, webhook), withheld(` (admission webhook "v")`)},
-		"a webhook that failed":            {answer(500, metav1.StatusReasonInternalError, failing), withheld(` (failed calling webhook "v")`)},
-		"a refusal by a policy":            {answer(403, metav1.StatusReasonForbidden, policy), withheld(` (ValidatingAdmissionPolicy 'p')`)},
-		"an invalid object":                {answer(422, metav1.StatusReasonInvalid, "data: hunter2"), withheld("")},
-		"another refusal":                  {answer(403, metav1.StatusReasonForbidden, "hunter2"), withheld("")},
-		"an exceeded quota":                {answer(403, metav1.StatusReasonForbidden, quota), quota},
-		"an overloaded API server":         {answer(503, metav1.StatusReasonServiceUnavailable, busy), busy},
-		"no answer":                        {errors.New("connection refused"), "connection refused"},
+		"a refusal by a webhook": {
+			answer(403, metav1.StatusReasonForbidden, webhook),
+			withheld(` (admission webhook "v")`),
+		},
+		"another reason": {
+			answer(422, metav1.StatusReasonInvalid, webhook),
+			withheld(` (admission webhook "v")`),
+		},
+		"a temporary refusal by a webhook": {
+			answer(503, metav1.StatusReasonServiceUnavailable, webhook),
+			withheld(` (admission webhook "v")`),
+		},
+		"a conflict by a webhook": {
+			answer(409, metav1.StatusReasonConflict, webhook),
+			withheld(` (admission webhook "v")`),
+		},
+		"a webhook that failed": {
+			answer(500, metav1.StatusReasonInternalError, failing),
+			withheld(` (failed calling webhook "v")`),
+		},
+		"a refusal by a policy": {
+			answer(403, metav1.StatusReasonForbidden, policy),
+			withheld(` (ValidatingAdmissionPolicy 'p')`),
+		},
+		"an invalid object":        {answer(422, metav1.StatusReasonInvalid, "data: hunter2"), withheld("")},
+		"another refusal":          {answer(403, metav1.StatusReasonForbidden, "hunter2"), withheld("")},
+		"an exceeded quota":        {answer(403, metav1.StatusReasonForbidden, quota), quota},
+		"an overloaded API server": {answer(503, metav1.StatusReasonServiceUnavailable, busy), busy},
+		"no answer":                {errors.New("connection refused"), "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			secret := plan.Action{Verb: plan.VerbApply, Key: manifests.Key{Kind: "Secret", Name: "a"}}

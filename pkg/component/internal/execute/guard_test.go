@@ -156,7 +156,8 @@ func TestAGuardIsRemovedByUID(t *testing.T) {
 			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
 				t.Fatal(diff)
 			}
-			if c.failure != "" && (got.Failure == nil || got.Failure.Reason != c.failure) || c.failure == "" && got.Failure != nil {
+			if c.failure != "" && (got.Failure == nil || got.Failure.Reason != c.failure) || c.failure == "" &&
+				got.Failure != nil {
 				t.Errorf("the failure is %v, want %q", got.Failure, c.failure)
 			}
 			for _, r := range server.requests {
@@ -195,8 +196,17 @@ func TestTheDeletionOfADefinitionIsTried(t *testing.T) {
 		verb    plan.Verb
 		failure plan.WaitReason
 	}{
-		{"the API server accepts it", []answer{{200, map[string]any{"kind": "Status", "apiVersion": "v1"}}}, plan.VerbTryDelete, ""},
-		{"the identity lacks the right", []answer{status(403, metav1.StatusReasonForbidden)}, plan.VerbTryDelete, plan.WaitForbidden},
+		{
+			"the API server accepts it",
+			[]answer{{200, map[string]any{"kind": "Status", "apiVersion": "v1"}}},
+			plan.VerbTryDelete, "",
+		},
+		{
+			"the identity lacks the right",
+			[]answer{status(403, metav1.StatusReasonForbidden)},
+			plan.VerbTryDelete,
+			plan.WaitForbidden,
+		},
 		{"a webhook supports no dry runs, so the rights were checked", []answer{unsupported}, plan.VerbTryDelete, ""},
 		{
 			"the object has changed, and is read",
@@ -208,11 +218,13 @@ func TestTheDeletionOfADefinitionIsTried(t *testing.T) {
 			server := &apiServer{answers: c.answers}
 			e, _ := server.executor(t)
 			got := e.Run(t.Context(), nil, []plan.Action{action(plan.VerbTryDelete, "")})[0]
-			if got.Verb != c.verb || (got.Failure == nil) != (c.failure == "") || got.Failure != nil && got.Failure.Reason != c.failure {
+			if got.Verb != c.verb || (got.Failure == nil) != (c.failure == "") || got.Failure != nil &&
+				got.Failure.Reason != c.failure {
 				t.Errorf("the result is %+v with failure %v", got, got.Failure)
 			}
 			r := server.requests[0]
-			if dryRun, _ := r.body["dryRun"].([]any); !strings.HasPrefix(r.verb, "DELETE ") || len(dryRun) != 1 || !strings.HasPrefix(r.query, "dryRun=All") {
+			if dryRun, _ := r.body["dryRun"].([]any); !strings.HasPrefix(r.verb, "DELETE ") || len(dryRun) != 1 ||
+				!strings.HasPrefix(r.query, "dryRun=All") {
 				t.Errorf("the executor sent %s?%s with %v, want a dry run of a DELETE", r.verb, r.query, r.body)
 			}
 		})

@@ -23,8 +23,10 @@ func TestDifferences(t *testing.T) {
 		fields, want   []string
 	}{
 		{
-			"a claim that was restored with another class", "spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}, accessModes: [A]}",
-			"spec: {storageClassName: slow, volumeName: pvc-1, volumeMode: Filesystem, resources: {requests: {storage: 1024Mi}}, accessModes: [A]}",
+			"a claim that was restored with another class",
+			"spec: {storageClassName: fast, resources: {requests: {storage: 1Gi}}, accessModes: [A]}",
+			"spec: {storageClassName: slow, volumeName: pvc-1, volumeMode: Filesystem, resources: {requests: {storage: " +
+				"1024Mi}}, accessModes: [A]}",
 			[]string{"spec"},
 			[]string{"spec.storageClassName"},
 		},
@@ -35,13 +37,22 @@ func TestDifferences(t *testing.T) {
 			[]string{"spec.template.spec.containers[0].image"},
 		},
 		{
-			"lists of other lengths, and a value in the place of a map", "spec: {a: [x, y], b: {c: d}, e: 1}", "spec: {a: [x], b: z, e: 1}",
+			"lists of other lengths, and a value in the place of a map", "spec: {a: [x, y], b: {c: d}, e: 1}",
+			"spec: {a: [x], b: z, e: 1}",
 			[]string{"spec"},
 			[]string{"spec.a", "spec.b"},
 		},
-		{"a value that the object lacks, and empty values", "spec: {a: x, b: '', c: [], d: {}, e: false}", "spec: {}", []string{"spec"}, []string{"spec.a"}},
+		{
+			"a value that the object lacks, and empty values", "spec: {a: x, b: '', c: [], d: {}, e: false}", "spec: {}",
+			[]string{"spec"},
+			[]string{"spec.a"},
+		},
 		{"nothing below the field", "spec: {a: x}", "spec: {a: y}", []string{"data"}, nil},
-		{"a field with an index", "spec: {a: [{b: x}]}", "spec: {a: [{b: y}]}", []string{"spec.a[0].b", "spec.a"}, []string{"spec.a[0].b"}},
+		{
+			"a field with an index", "spec: {a: [{b: x}]}", "spec: {a: [{b: y}]}",
+			[]string{"spec.a[0].b", "spec.a"},
+			[]string{"spec.a[0].b"},
+		},
 		{
 			"many fields", "spec: {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1}", "spec: {}",
 			[]string{"spec"},

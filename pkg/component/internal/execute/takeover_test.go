@@ -139,7 +139,8 @@ func TestAnAdoptionIsPlannedAgainIfAnotherToolMarkedTheObject(t *testing.T) {
 }
 
 func TestTheMarksThatAnActionRemoves(t *testing.T) {
-	const release, namespace, labelled = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace", "app.kubernetes.io/managed-by"
+	const release, namespace, labelled = "meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
+		"app.kubernetes.io/managed-by"
 	const released = reconciler + "/released-by"
 	live := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	live.SetLabels(map[string]string{labelled: "Helm", "team": "blue"})
@@ -152,7 +153,10 @@ func TestTheMarksThatAnActionRemoves(t *testing.T) {
 	}{
 		{"all of an adopted object", plan.ReasonAdopted, nil, nil, []string{labelled, release, namespace, released}},
 		{"all of a listed object", plan.ReasonListed, nil, nil, []string{labelled, release, namespace, released}},
-		{"all of an object of another owner", plan.ReasonTakenOver, nil, nil, []string{labelled, release, namespace, released}},
+		{
+			"all of an object of another owner", plan.ReasonTakenOver, nil, nil,
+			[]string{labelled, release, namespace, released},
+		},
 		{"all of an object of another cluster", plan.ReasonMoved, nil, nil, []string{labelled, release, namespace, released}},
 		{
 			"those that the manifest does not set", plan.ReasonListed,
@@ -160,7 +164,10 @@ func TestTheMarksThatAnActionRemoves(t *testing.T) {
 			map[string]string{namespace: "other"},
 			[]string{release, released},
 		},
-		{"all of an object that the component released", plan.ReasonReleased, nil, nil, []string{labelled, release, namespace, released}},
+		{
+			"all of an object that the component released", plan.ReasonReleased, nil, nil,
+			[]string{labelled, release, namespace, released},
+		},
 		{"none of a changed object that is ours", plan.ReasonChanged, nil, nil, nil},
 		{"none of an object whose label is restored", plan.ReasonUnlabelled, nil, nil, nil},
 	} {
@@ -187,11 +194,23 @@ func TestAnAdoptionNeedsTheMarksOfItsPlan(t *testing.T) {
 		mark   *plan.ToolMark
 		want   bool
 	}{
-		{"the mark of the release is still there", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: us}, false},
+		{
+			"the mark of the release is still there", plan.ReasonReleased, plan.FromNobody,
+			&plan.ToolMark{ReleasedBy: us}, false,
+		},
 		{"somebody removed the mark of the release", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{}, true},
-		{"another component released the object since", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: "them"}, true},
-		{"another tool marked a released object", plan.ReasonReleased, plan.FromNobody, &plan.ToolMark{ReleasedBy: us, By: helm}, true},
-		{"another tool marked an object that nobody had", plan.ReasonAdopted, plan.FromNobody, &plan.ToolMark{By: helm}, true},
+		{
+			"another component released the object since", plan.ReasonReleased, plan.FromNobody,
+			&plan.ToolMark{ReleasedBy: "them"}, true,
+		},
+		{
+			"another tool marked a released object", plan.ReasonReleased, plan.FromNobody,
+			&plan.ToolMark{ReleasedBy: us, By: helm}, true,
+		},
+		{
+			"another tool marked an object that nobody had", plan.ReasonAdopted, plan.FromNobody,
+			&plan.ToolMark{By: helm}, true,
+		},
 		{"another tool marked a listed object", plan.ReasonListed, "field manager kubectl", &plan.ToolMark{By: helm}, true},
 		{"another tool marked a marked object", plan.ReasonListed, "a kapp application", &plan.ToolMark{By: helm}, true},
 		{"the tool is the one of the plan", plan.ReasonListed, helm, &plan.ToolMark{By: helm}, false},

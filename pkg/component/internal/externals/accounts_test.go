@@ -60,7 +60,8 @@ func TestALateAnswerOfADroppedExternalTakesNoAccount(t *testing.T) {
 		t.Fatal("the item must be dropped, because it is neither desired nor recorded")
 	}
 	c.make(it, func(*step) {})
-	if accounts, budgets := len(m.accounts.byKey), len(m.accounts.budgets); accounts+budgets > 0 || m.polls.isScheduled(it) {
+	if accounts, budgets := len(m.accounts.byKey), len(m.accounts.budgets); accounts+budgets > 0 ||
+		m.polls.isScheduled(it) {
 		t.Errorf("%d accounts and %d budgets of a dropped item; polled: %t", accounts, budgets, m.polls.isScheduled(it))
 	}
 }

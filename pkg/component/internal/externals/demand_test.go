@@ -79,7 +79,10 @@ func TestADemandDoesNotAskBeforeTheServicePermitsIt(t *testing.T) {
 		w.apply(thing(kind, "a"))
 		w.cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
 			if c.Method == "Observe" {
-				return componenttest.CloudFault{Before: &external.RefusedError{Cause: errors.New("busy"), Temporary: true, After: time.Hour}}
+				return componenttest.CloudFault{Before: &external.RefusedError{
+					Cause: errors.New("busy"), Temporary: true,
+					After: time.Hour,
+				}}
 			}
 			return componenttest.CloudFault{}
 		})

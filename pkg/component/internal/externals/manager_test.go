@@ -133,7 +133,9 @@ func TestALostAnswerOfCreateIsFoundOut(t *testing.T) {
 // scopedThings are found only by a search with the spec with which they were created.
 type scopedThings struct{ componenttest.FindableThings }
 
-func (k scopedThings) Find(ctx context.Context, r external.Ref[componenttest.ThingSpec]) (id string, found bool, err error) {
+func (k scopedThings) Find(ctx context.Context, r external.Ref[componenttest.ThingSpec]) (id string,
+	found bool, err error,
+) {
 	id, found, err = k.FindableThings.Find(ctx, r)
 	if !found || err != nil {
 		return "", false, err
@@ -325,8 +327,12 @@ func TestAnExternalThatTheInventoryLacksIsLeftInPlace(t *testing.T) {
 		for range 3 {
 			w.expect("a", w.apply(), "")
 		}
-		reports := slices.DeleteFunc(slices.Clone(w.events), func(e string) bool { return !strings.HasPrefix(e, "ExternalUnrecorded: ") })
-		if id := w.cloud.Things()[0].ID; len(reports) != 1 || !strings.Contains(reports[0], kind+".external.fairlead.io one") ||
+		reports := slices.DeleteFunc(slices.Clone(w.events), func(e string) bool {
+			return !strings.HasPrefix(e,
+				"ExternalUnrecorded: ")
+		})
+		if id := w.cloud.Things()[0].ID; len(reports) != 1 || !strings.Contains(reports[0],
+			kind+".external.fairlead.io one") ||
 			!strings.Contains(reports[0], `it is left in place: id "`+id+`"`) {
 			t.Errorf("reports %q", reports)
 		}

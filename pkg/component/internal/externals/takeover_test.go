@@ -73,8 +73,12 @@ func TestTheLatestCreateOfAnotherProcessIsFound(t *testing.T) {
 		skew   time.Duration
 		settle time.Duration
 	}{
-		"with the same clock": {settle: 5 * time.Second}, "with a clock that is ahead": {settle: 5 * time.Second, skew: 4 * time.Minute},
-		"with a clock that is behind": {settle: 5 * time.Second, skew: -24 * time.Hour}, "without a settle time": {settle: -1},
+		"with the same clock": {settle: 5 * time.Second}, "with a clock that is ahead": {
+			settle: 5 * time.Second,
+			skew:   4 * time.Minute,
+		},
+		"with a clock that is behind": {settle: 5 * time.Second, skew: -24 * time.Hour},
+		"without a settle time":       {settle: -1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			forKinds(t, []string{"FindableThing"}, func(t *testing.T, w *world, kind string) {
@@ -88,7 +92,10 @@ func TestTheLatestCreateOfAnotherProcessIsFound(t *testing.T) {
 					time.AfterFunc(timeout-time.Second, func() { close(slow) })
 					return componenttest.CloudFault{Wait: slow, After: errors.New("connection reset")}
 				})
-				wait := paused(w, timeout-time.Second, func() { w.pass(false, w.render([]*unstructured.Unstructured{thing(kind, "a")})) })
+				wait := paused(w, timeout-time.Second, func() {
+					w.pass(false,
+						w.render([]*unstructured.Unstructured{thing(kind, "a")}))
+				})
 				b := w.another(skewed{by: tc.skew})
 				b.operate(time.Minute, thing(kind, "a"))
 				b.expect("a", b.waiting, "")

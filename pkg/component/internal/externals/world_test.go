@@ -30,7 +30,10 @@ import (
 
 const reconciler = "shop.example.com"
 
-var shop = manifests.Owner{Cluster: "c", Reconciler: reconciler, Group: "example.com", Kind: "Shop", Namespace: "a", Name: "shop"}
+var shop = manifests.Owner{
+	Cluster: "c", Reconciler: reconciler, Group: "example.com", Kind: "Shop", Namespace: "a",
+	Name: "shop",
+}
 
 // world is a component with externals of a cloud. The inventory and the Secrets outlive the process.
 type world struct {
@@ -73,9 +76,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, cloud: componenttest.NewCloud(), inventory: plan.Inventory{}, options: external.Options[componenttest.ThingSpec]{
-		Rate: 1000, Burst: 1000, Poll: time.Minute, Settle: 5 * time.Second, Timeout: 10 * time.Second,
-	}, clock: clock.RealClock{}, server: secretstest.New()}
+	w := &world{
+		t: t, cloud: componenttest.NewCloud(), inventory: plan.Inventory{},
+		options: external.Options[componenttest.ThingSpec]{
+			Rate: 1000, Burst: 1000, Poll: time.Minute, Settle: 5 * time.Second, Timeout: 10 * time.Second,
+		}, clock: clock.RealClock{}, server: secretstest.New(),
+	}
 	w.connect()
 	w.start()
 	return w

@@ -51,34 +51,55 @@ func TestDamage(t *testing.T) {
 		// secret is the cause of the whole Secret.
 		secret Cause
 	}{
-		"nothing":                    {func(*cluster) {}, nil, ""},
-		"an edited value":            {set("Schema.a", valueOf(t, app, key("a"), created(9))), one(Edited), ""},
-		"an added value":             {set("Schema.c", valueOf(t, app, key("c"), created(9))), map[manifests.Key]Cause{key("c"): Edited}, ""},
-		"a removed value":            {data(func(data map[string]any) { delete(data, "Schema.a") }), one(Removed), ""},
-		"two swapped values":         {data(func(data map[string]any) { data["Schema.a"], data["Schema.b"] = data["Schema.b"], data["Schema.a"] }), all(Swapped), ""},
-		"a value of another owner":   {set("Schema.a", valueOf(t, owner("b"), key("a"), created(1))), one(Swapped), ""},
-		"a value that is no base64":  {set("Schema.a", "%"), one(Unreadable), ""},
-		"a value that is no JSON":    {set("Schema.a", text([]byte("a"))), one(Unreadable), ""},
-		"a value of another type":    {set("Schema.a", text([]byte(`{"format":1,"token":7}`))), one(Unreadable), ""},
-		"a value without a format":   {set("Schema.a", text([]byte(`{}`))), one(Unreadable), ""},
-		"a value without a token":    {set("Schema.a", text([]byte(`{"format":1}`))), one(Unreadable), ""},
-		"a gzip file":                {set("Schema.a", text(gzipped())), one(Unreadable), ""},
-		"a large value":              {set("Schema.a", text([]byte(`{"format":1,"id":"`+strings.Repeat("a", maxValue)+`"}`))), one(TooLarge), ""},
+		"nothing":         {func(*cluster) {}, nil, ""},
+		"an edited value": {set("Schema.a", valueOf(t, app, key("a"), created(9))), one(Edited), ""},
+		"an added value": {
+			set("Schema.c", valueOf(t, app, key("c"), created(9))),
+			map[manifests.Key]Cause{key("c"): Edited},
+			"",
+		},
+		"a removed value": {data(func(data map[string]any) { delete(data, "Schema.a") }), one(Removed), ""},
+		"two swapped values": {data(func(data map[string]any) {
+			data["Schema.a"], data["Schema.b"] = data["Schema.b"],
+				data["Schema.a"]
+		}), all(Swapped), ""},
+		"a value of another owner":  {set("Schema.a", valueOf(t, owner("b"), key("a"), created(1))), one(Swapped), ""},
+		"a value that is no base64": {set("Schema.a", "%"), one(Unreadable), ""},
+		"a value that is no JSON":   {set("Schema.a", text([]byte("a"))), one(Unreadable), ""},
+		"a value of another type":   {set("Schema.a", text([]byte(`{"format":1,"token":7}`))), one(Unreadable), ""},
+		"a value without a format":  {set("Schema.a", text([]byte(`{}`))), one(Unreadable), ""},
+		"a value without a token":   {set("Schema.a", text([]byte(`{"format":1}`))), one(Unreadable), ""},
+		"a gzip file":               {set("Schema.a", text(gzipped())), one(Unreadable), ""},
+		"a large value": {
+			set("Schema.a", text([]byte(`{"format":1,"id":"`+strings.Repeat("a", maxValue)+`"}`))),
+			one(TooLarge), "",
+		},
 		"a value that nests deeply":  {set("Schema.a", text([]byte(strings.Repeat("[", 2000)))), one(TooLarge), ""},
 		"a value with a forged mark": {set("Schema.a", text([]byte(`{"format":2}`))), one(Edited), ""},
 		"a key of no external":       {set("other", "YQ=="), nil, ""},
-		"an index that is missing":   {data(func(data map[string]any) { delete(data, records.IndexKey) }), all(Edited), Edited},
-		"an edited index":            {set(records.IndexKey, text([]byte(`{"format":1,"owner":"`+app.String()+`","secret":"`+nameOf(app, 0).Name+`"}`))), all(Edited), Edited},
-		"an index that is no JSON":   {set(records.IndexKey, text([]byte(`a`))), all(Unreadable), Unreadable},
-		"an index of another type":   {set(records.IndexKey, text([]byte(`{"format":1,"digests":7}`))), all(Unreadable), Unreadable},
-		"a large index":              {set(records.IndexKey, text([]byte("["+strings.Repeat("1,", 300_000)+"1]"))), all(TooLarge), TooLarge},
-		"a newer index":              {set(records.IndexKey, text([]byte(`{"format":2}`))), all(Newer), Newer},
-		"an edited digest":           {func(c *cluster) { c.secret(app, 0).SetAnnotations(nil) }, all(Edited), Edited},
+		"an index that is missing": {data(func(data map[string]any) {
+			delete(data,
+				records.IndexKey)
+		}), all(Edited), Edited},
+		"an edited index": {set(records.IndexKey,
+			text([]byte(`{"format":1,"owner":"`+app.String()+`","secret":"`+nameOf(app, 0).Name+`"}`))), all(Edited), Edited},
+		"an index that is no JSON": {set(records.IndexKey, text([]byte(`a`))), all(Unreadable), Unreadable},
+		"an index of another type": {
+			set(records.IndexKey, text([]byte(`{"format":1,"digests":7}`))), all(Unreadable),
+			Unreadable,
+		},
+		"a large index": {
+			set(records.IndexKey, text([]byte("["+strings.Repeat("1,", 300_000)+"1]"))),
+			all(TooLarge), TooLarge,
+		},
+		"a newer index":    {set(records.IndexKey, text([]byte(`{"format":2}`))), all(Newer), Newer},
+		"an edited digest": {func(c *cluster) { c.secret(app, 0).SetAnnotations(nil) }, all(Edited), Edited},
 		"data of another component": {func(c *cluster) {
 			c.write(c.load(owner("b")), map[manifests.Key]*State{key("a"): created(1), key("b"): created(2)})
 			c.edit(app, func(data map[string]any) {
 				other, _ := c.secret(owner("b"), 0).Object["data"].(map[string]any)
-				data[records.IndexKey], data["Schema.a"], data["Schema.b"] = other[records.IndexKey], other["Schema.a"], other["Schema.b"]
+				data[records.IndexKey], data["Schema.a"], data["Schema.b"] = other[records.IndexKey], other["Schema.a"],
+					other["Schema.b"]
 			})
 		}, all(Swapped), Swapped},
 		"a copy of another Secret": {func(c *cluster) {
@@ -186,7 +207,8 @@ func TestContentOfANewerVersionIsNotReplaced(t *testing.T) {
 		for _, changes := range []map[manifests.Key]*State{one, {key("new"): intended(2)}} {
 			_, err := c.Write(t.Context(), app, r, changes)
 			g.Expect(passerror.Of(err).Reason).To(Equal("NewerRecord"))
-			g.Expect(err).To(MatchError(ContainSubstring("a newer version of the operator wrote Secret shop/" + nameOf(app, 0).Name)))
+			g.Expect(err).To(MatchError(ContainSubstring("a newer version of the operator wrote Secret shop/" +
+				nameOf(app, 0).Name)))
 		}
 		g.Expect(c.sent()).To(BeEmpty())
 	})

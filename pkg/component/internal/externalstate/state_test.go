@@ -19,13 +19,25 @@ func TestStatesThatCannotBeWritten(t *testing.T) {
 		change func(k *manifests.Key, s *State)
 		want   []string
 	}{
-		"without a token":           {func(_ *manifests.Key, s *State) { s.Token = "" }, []string{`token ""`}},
-		"an unknown intent":         {func(_ *manifests.Key, s *State) { s.Intent = "Update" }, []string{`intent "Update"`}},
-		"a negative number":         {func(_ *manifests.Key, s *State) { s.Attempts = -1 }, []string{"attempts is -1"}},
-		"a time far away":           {func(_ *manifests.Key, s *State) { s.Since = start.AddDate(8000, 0, 0) }, []string{"the time 10026-01-01"}},
-		"a manifest that is a list": {func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("[]") }, []string{"not a JSON object"}},
-		"a broken manifest":         {func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("{") }, []string{"not a JSON object"}},
-		"a large id":                {func(_ *manifests.Key, s *State) { s.ID = strings.Repeat("a", external.MaxID+1) }, []string{"the id has 1025 bytes, more than 1024"}},
+		"without a token":   {func(_ *manifests.Key, s *State) { s.Token = "" }, []string{`token ""`}},
+		"an unknown intent": {func(_ *manifests.Key, s *State) { s.Intent = "Update" }, []string{`intent "Update"`}},
+		"a negative number": {func(_ *manifests.Key, s *State) { s.Attempts = -1 }, []string{"attempts is -1"}},
+		"a time far away": {func(_ *manifests.Key, s *State) {
+			s.Since = start.AddDate(8000, 0,
+				0)
+		}, []string{"the time 10026-01-01"}},
+		"a manifest that is a list": {
+			func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("[]") },
+			[]string{"not a JSON object"},
+		},
+		"a broken manifest": {
+			func(_ *manifests.Key, s *State) { s.Manifest = json.RawMessage("{") },
+			[]string{"not a JSON object"},
+		},
+		"a large id": {func(_ *manifests.Key, s *State) {
+			s.ID = strings.Repeat("a",
+				external.MaxID+1)
+		}, []string{"the id has 1025 bytes, more than 1024"}},
 		"several reasons": {func(_ *manifests.Key, s *State) {
 			s.Data = make([]byte, external.MaxState+1)
 			s.Manifest = json.RawMessage(`{"a":"` + strings.Repeat("a", settingtext.MaxExternal) + `"}`)

@@ -42,7 +42,10 @@ func TestStatesAreReadAsTheyWereWritten(t *testing.T) {
 	g.Expect(loaded.Damaged()).To(BeEmpty())
 	g.Expect(secretCause(loaded)).To(BeEmpty())
 
-	next := c.write(loaded, map[manifests.Key]*State{key("a"): nil, key("b"): created(2), key("d"): intended(5), key("x"): nil})
+	next := c.write(loaded, map[manifests.Key]*State{
+		key("a"): nil, key("b"): created(2), key("d"): intended(5),
+		key("x"): nil,
+	})
 	g.Expect(c.sent()).To(Equal([]string{"patch " + nameOf(app, 0).Name}))
 	delete(want, key("a"))
 	want[key("b")], want[key("d")] = *created(2), *intended(5)
@@ -87,7 +90,11 @@ func TestOfTwoWritersOneGetsAConflict(t *testing.T) {
 	for name, test := range map[string]struct {
 		before, first, second map[manifests.Key]*State
 	}{
-		"both create the Secret": {nil, map[manifests.Key]*State{key("a"): intended(1)}, map[manifests.Key]*State{key("b"): intended(2)}},
+		"both create the Secret": {
+			nil,
+			map[manifests.Key]*State{key("a"): intended(1)},
+			map[manifests.Key]*State{key("b"): intended(2)},
+		},
 		"both change the Secret": {
 			map[manifests.Key]*State{key("a"): intended(1)},
 			map[manifests.Key]*State{key("a"): created(1)},
@@ -126,7 +133,10 @@ func TestStatesFillSecrets(t *testing.T) {
 		changes[key(fmt.Sprint("s", i))] = sized(i, 100<<10)
 	}
 	r := c.write(c.load(app), changes)
-	g.Expect(c.sent()).To(Equal([]string{"list ", "get " + nameOf(app, 0).Name, "create " + nameOf(app, 0).Name, "create " + nameOf(app, 1).Name, "create " + nameOf(app, 2).Name}))
+	g.Expect(c.sent()).To(Equal([]string{
+		"list ", "get " + nameOf(app, 0).Name, "create " + nameOf(app, 0).Name,
+		"create " + nameOf(app, 1).Name, "create " + nameOf(app, 2).Name,
+	}))
 	g.Expect(r.secret(0).held).To(HaveLen(3))
 	g.Expect(r.secret(1).held).To(HaveLen(3))
 	g.Expect(r.secret(2).held).To(HaveLen(1))
@@ -142,7 +152,10 @@ func TestANewStateGoesToTheFirstSecretWithRoom(t *testing.T) {
 	c.write(c.load(app), changes)
 	r := c.write(c.load(app), map[manifests.Key]*State{key("s0"): intended(0)})
 	c.sent()
-	r = c.write(r, map[manifests.Key]*State{key("a"): sized(10, 90<<10), key("b"): sized(11, 100<<10), key("s6"): intended(6)})
+	r = c.write(r, map[manifests.Key]*State{
+		key("a"): sized(10, 90<<10), key("b"): sized(11, 100<<10),
+		key("s6"): intended(6),
+	})
 	g.Expect(c.sent()).To(Equal([]string{"patch " + nameOf(app, 0).Name, "patch " + nameOf(app, 2).Name}))
 	g.Expect(r.secret(0).held).To(HaveKey("Schema.a"))
 	g.Expect(r.secret(2).held).To(HaveKey("Schema.b"))
@@ -156,7 +169,10 @@ func TestAStateStaysInItsSecretIfOthersMakeRoom(t *testing.T) {
 		key("a"): sized(1, 60<<10), key("b"): sized(2, 140<<10), key("c"): sized(3, 145<<10),
 	})
 	c.sent()
-	r = c.write(r, map[manifests.Key]*State{key("a"): sized(1, 145<<10), key("b"): nil, key("c"): intended(3), key("d"): sized(4, 140<<10)})
+	r = c.write(r, map[manifests.Key]*State{
+		key("a"): sized(1, 145<<10), key("b"): nil, key("c"): intended(3),
+		key("d"): sized(4, 140<<10),
+	})
 	g.Expect(c.sent()).To(Equal([]string{"patch " + nameOf(app, 0).Name}))
 	g.Expect(c.load(app)).To(Equal(r))
 }
@@ -189,7 +205,10 @@ func TestAStateThatOutgrowsItsSecretMoves(t *testing.T) {
 				}
 				return nil
 			}
-			_, err := c.Write(t.Context(), app, r, map[manifests.Key]*State{key("a"): sized(1, 145<<10), key("c"): sized(4, 145<<10)})
+			_, err := c.Write(t.Context(), app, r, map[manifests.Key]*State{
+				key("a"): sized(1, 145<<10),
+				key("c"): sized(4, 145<<10),
+			})
 			g.Expect(err == nil).To(Equal(test.crashAt == 0), "%v", err)
 			if err == nil {
 				g.Expect(c.sent()).To(Equal([]string{"patch " + first, "create " + second, "patch " + first}))
@@ -260,7 +279,8 @@ func TestAfterACrashBetweenTwoSecretsTheNextLoadShowsWhatWasWritten(t *testing.T
 		changes[key(fmt.Sprint("s", i))] = intended(i)
 	}
 	failed, err := c.Write(t.Context(), app, r, changes)
-	g.Expect(err).To(MatchError(ContainSubstring("record the states of externals in Secret shop/" + nameOf(app, 1).Name + ": reset")))
+	g.Expect(err).To(MatchError(ContainSubstring("record the states of externals in Secret shop/" + nameOf(app,
+		1).Name + ": reset")))
 	g.Expect(failed).To(BeNil())
 	c.Refuse = nil
 	states := c.load(app).States()
@@ -271,17 +291,24 @@ func TestAfterACrashBetweenTwoSecretsTheNextLoadShowsWhatWasWritten(t *testing.T
 }
 
 func TestNoSecretIsLargerThanItsLimit(t *testing.T) {
-	for name, bytes := range map[string]int{"small states": 0, "states of a usual size": 2 << 10, "large states": 120 << 10} {
+	for name, bytes := range map[string]int{
+		"small states": 0, "states of a usual size": 2 << 10,
+		"large states": 120 << 10,
+	} {
 		t.Run(name, func(t *testing.T) {
 			long := strings.Repeat("n", 253)
-			o := manifests.Owner{Cluster: long, Reconciler: reconciler, Group: long, Kind: long[:63], Namespace: "shop", Name: long}
+			o := manifests.Owner{
+				Cluster: long, Reconciler: reconciler, Group: long, Kind: long[:63], Namespace: "shop",
+				Name: long,
+			}
 			c := newCluster(t)
 			r := c.write(c.load(o), map[manifests.Key]*State{key("first"): intended(1)})
 			for written := 0; len(r.secrets) < 2; {
 				changes := map[manifests.Key]*State{}
 				for range 20 {
 					written++
-					changes[manifests.Key{Group: manifests.ExternalGroup, Kind: "K", Name: fmt.Sprint("s", written)}] = sized(written, bytes)
+					changes[manifests.Key{Group: manifests.ExternalGroup, Kind: "K", Name: fmt.Sprint("s", written)}] = sized(written,
+						bytes)
 				}
 				r = c.write(r, changes)
 			}
@@ -290,7 +317,8 @@ func TestNoSecretIsLargerThanItsLimit(t *testing.T) {
 			for dataKey := range r.secret(0).held {
 				fmt.Fprintf(&fields, `"f:%s":{},`, dataKey)
 			}
-			secret.SetManagedFields([]metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(`{"f:data":{` + fields.String() + `"f:x":{}}}`)}})
+			secret.SetManagedFields([]metav1.ManagedFieldsEntry{{FieldsV1: metav1.NewFieldsV1(`{"f:data":{` + fields.String() +
+				`"f:x":{}}}`)}})
 			text, err := secret.MarshalJSON()
 			if err != nil {
 				t.Fatal(err)
@@ -326,12 +354,15 @@ func TestErrorsOfWrites(t *testing.T) {
 	}{
 		"several invalid states": {
 			owner: app, changes: map[manifests.Key]*State{key("b"): {}, key("a"): {}, key("c"): intended(1)},
-			want: "Schema.external.fairlead.io a: the token \"\" must have 40 hexadecimal digits\nSchema.external.fairlead.io b", reason: "InvalidManifests",
+			want: "Schema.external.fairlead.io a: the token \"\" must have 40 hexadecimal digits\n" +
+				"Schema.external.fairlead.io b",
+			reason: "InvalidManifests",
 		},
 		"another cluster": {owner: owner("elsewhere"), changes: one, want: "another cluster", reason: "Retrying"},
 		"a missing right": {
 			prepare: func(c *cluster) { c.Refuse = func(string, string) error { return forbidden() } },
-			owner:   app, changes: one, want: "record the states of externals in Secret shop/" + nameOf(app, 0).Name, reason: "Forbidden",
+			owner:   app, changes: one, want: "record the states of externals in Secret shop/" + nameOf(app, 0).Name,
+			reason: "Forbidden",
 		},
 		"a Secret of somebody else": {
 			prepare: func(c *cluster) {

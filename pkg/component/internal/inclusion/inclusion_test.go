@@ -28,22 +28,69 @@ func TestDecide(t *testing.T) {
 	}{
 		{"true", manifests.Conditions{Include: "parameters.exposed"}, false, "applied"},
 		{"false", manifests.Conditions{Include: "!parameters.exposed"}, true, "excluded"},
-		{"the name of the component", manifests.Conditions{Include: "component.name == 'shop' && component.namespace == 'a'"}, true, "applied"},
-		{"a missing parameter", manifests.Conditions{Include: "parameters.none"}, true, `include-when: the expression "parameters.none" reads a parameter that is not set; set it`},
+		{
+			"the name of the component",
+			manifests.Conditions{Include: "component.name == 'shop' && component.namespace == 'a'"},
+			true, "applied",
+		},
+		{
+			"a missing parameter",
+			manifests.Conditions{Include: "parameters.none"},
+			true,
+			`include-when: the expression "parameters.none" reads a parameter that is not set; set it`,
+		},
 		{"an export", manifests.Conditions{Include: "exports.ready", Exports: []string{"ready"}}, false, "applied"},
 		{"a false export", manifests.Conditions{Include: "!exports.ready", Exports: []string{"ready"}}, true, "excluded"},
-		{"a missing export", manifests.Conditions{Include: "exports.none == 1", Exports: []string{"none"}}, true, `include-when: the expression "exports.none == 1" waits for export none: it does not exist; the object stays as it is`},
-		{"a missing export of an active object", manifests.Conditions{Active: "exports.none == 1", Exports: []string{"none"}}, true, `active-when: the expression "exports.none == 1" waits for export none`},
-		{"a missing export that does not matter", manifests.Conditions{Include: "exports.none == 1 && false", Exports: []string{"none"}}, true, "excluded"},
-		{"a missing export beside a true value", manifests.Conditions{Include: "exports.none == 1 || parameters.exposed", Exports: []string{"none"}}, true, "applied"},
-		{"a missing field of an export", manifests.Conditions{Include: "has(exports.list.none)", Exports: []string{"list"}}, true, "excluded"},
-		{"a missing parameter with a default", manifests.Conditions{Include: "parameters.?none.orValue(false)"}, true, "excluded"},
-		{"a text", manifests.Conditions{Include: "parameters.password"}, true, "include-when: the expression \"parameters.password\" failed; check the types of the parameters and exports"},
+		{
+			"a missing export",
+			manifests.Conditions{Include: "exports.none == 1", Exports: []string{"none"}},
+			true,
+			`include-when: the expression "exports.none == 1" waits for export none: it does not exist; the object stays as it is`,
+		},
+		{
+			"a missing export of an active object",
+			manifests.Conditions{Active: "exports.none == 1", Exports: []string{"none"}},
+			true, `active-when: the expression "exports.none == 1" waits for export none`,
+		},
+		{"a missing export that does not matter", manifests.Conditions{
+			Include: "exports.none == 1 && false",
+			Exports: []string{"none"},
+		}, true, "excluded"},
+		{"a missing export beside a true value", manifests.Conditions{
+			Include: "exports.none == 1 || parameters.exposed",
+			Exports: []string{"none"},
+		}, true, "applied"},
+		{
+			"a missing field of an export",
+			manifests.Conditions{Include: "has(exports.list.none)", Exports: []string{"list"}},
+			true, "excluded",
+		},
+		{
+			"a missing parameter with a default",
+			manifests.Conditions{Include: "parameters.?none.orValue(false)"},
+			true, "excluded",
+		},
+		{
+			"a text",
+			manifests.Conditions{Include: "parameters.password"},
+			true,
+			"include-when: the expression \"parameters.password\" failed; check the types of the parameters and exports",
+		},
 		{"a served type", manifests.Conditions{Active: "served('Yes.example.com')"}, false, "applied"},
 		{"an unserved type", manifests.Conditions{Active: "served('No.example.com')"}, false, "left out"},
 		{"an unserved type of a recorded object", manifests.Conditions{Active: "served('No.example.com')"}, true, "inactive"},
-		{"a type that may be served", manifests.Conditions{Active: "served('Unknown.example.com')"}, true, "active-when: it is not known whether the API server serves a type that served() names, because discovery failed"},
-		{"a text instead of a type", manifests.Conditions{Active: "served('')"}, true, `active-when: the expression "served('')" failed`},
+		{
+			"a type that may be served",
+			manifests.Conditions{Active: "served('Unknown.example.com')"},
+			true,
+			"active-when: it is not known whether the API server serves a type that served() names, because discovery failed",
+		},
+		{
+			"a text instead of a type",
+			manifests.Conditions{Active: "served('')"},
+			true,
+			`active-when: the expression "served('')" failed`,
+		},
 		{"excluded and inactive", manifests.Conditions{Include: "false", Active: "false"}, true, "excluded"},
 		{"excluded and undecided", manifests.Conditions{Include: "false", Active: "parameters.none"}, true, "excluded"},
 	} {
@@ -92,7 +139,8 @@ func TestDependentObjectsInherit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third", &manifests.Conditions{Include: "true"})
+		first, second, third := object("conditional", &c.conditions), object("second", nil), object("third",
+			&manifests.Conditions{Include: "true"})
 		second.Settings.Graph = &manifests.GraphSettings{
 			DependsOn: dependencies, List: settingtext.JoinDependencies(dependencies), Edges: []manifests.Key{first.Key},
 		}

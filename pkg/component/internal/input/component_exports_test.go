@@ -22,7 +22,12 @@ func TestExportsOfAComponent(t *testing.T) {
 		{"a map", map[string]any{"exports": map[string]any{"host": map[string]any{"a": int64(1)}}}, `{"a":1}`, ""},
 		{"no status", nil, "", waits + "the component has published no value yet"},
 		{"a status that is no map", "x", "", waits + "the component has published no value yet"},
-		{"exports that are no map", map[string]any{"exports": []any{"host"}}, "", waits + "the component has published no value yet"},
+		{
+			"exports that are no map",
+			map[string]any{"exports": []any{"host"}},
+			"",
+			waits + "the component has published no value yet",
+		},
 		{
 			"other exports",
 			map[string]any{"exports": map[string]any{"b": "", "a": ""}},

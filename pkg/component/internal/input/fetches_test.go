@@ -102,7 +102,8 @@ func TestASourceIsFetchedBesideThePassAndWakesOnce(t *testing.T) {
 		time.Sleep(time.Second)
 		synctest.Wait()
 		if got, err := b.take(chart); err != nil || got == nil || b.wakes.Load() != 1 {
-			t.Errorf("Take returned the source %v and the error %v after %d calls of wake, want a source after 1 call", got, err, b.wakes.Load())
+			t.Errorf("Take returned the source %v and the error %v after %d calls of wake, want a source after 1 call", got, err,
+				b.wakes.Load())
 		}
 		if len(b.fetches) != 0 {
 			t.Error("the fetched source is still in memory after a pass has taken the source")

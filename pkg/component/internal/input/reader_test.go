@@ -149,14 +149,16 @@ func TestTheDigestFollowsTheContentsOfReferences(t *testing.T) {
 func TestAReferenceThatDoesNotExist(t *testing.T) {
 	optional, credential := toPassword, toPassword
 	optional.Optional, credential.Credential = true, true
-	const orOptional = ", or mark the reference as optional: then values of it fall back to their defaults, and objects that are not rendered " +
+	const orOptional = ", or mark the reference as optional: then values of it fall back to their defaults, and objects " +
+		"that are not rendered " +
 		"without them are deleted"
 	for _, c := range []struct {
 		name       string
 		references []metav1alpha1.Reference
 		message    string
 	}{
-		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it" + orOptional},
+		{"is an error", []metav1alpha1.Reference{toSettings}, "ConfigMap shop/settings does not exist; create it" +
+			orOptional},
 		{
 			"cannot be optional if it has credentials",
 			[]metav1alpha1.Reference{credential},
@@ -300,7 +302,8 @@ func TestAMissingReferenceIsReportedWhileAnotherIsNotListedYet(t *testing.T) {
 	})
 	defer close(release)
 	d := Declaration{References: []metav1alpha1.Reference{toSettings, toPassword}}
-	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); passerror.Of(err).Reason != metav1alpha1.ReasonReferenceNotFound {
+	if _, _, err := r.Read(t.Context(), web, d, r.target, nil); passerror.Of(err).
+		Reason != metav1alpha1.ReasonReferenceNotFound {
 		t.Errorf("Read of a missing reference returned %v, want the reason ReferenceNotFound", err)
 	}
 }
@@ -318,7 +321,10 @@ func TestAReferenceThatCannotBeReadIsAnError(t *testing.T) {
 	}{
 		{"a list that is forbidden stalls", isList, forbidden, metav1alpha1.ReasonForbidden, true},
 		{"a read that is forbidden stalls", isGet, forbidden, metav1alpha1.ReasonForbidden, true},
-		{"a read that fails is retried", isGet, apierrors.NewInternalError(errors.New("oh")), metav1alpha1.ReasonRetrying, false},
+		{
+			"a read that fails is retried", isGet, apierrors.NewInternalError(errors.New("oh")),
+			metav1alpha1.ReasonRetrying, false,
+		},
 		{
 			"an object that was deleted in between does not exist", isGet,
 			apierrors.NewNotFound(corev1.Resource("configmaps"), "settings"), metav1alpha1.ReasonReferenceNotFound, true,
@@ -354,7 +360,12 @@ func TestDeclaredInputsAreChecked(t *testing.T) {
 		canFetch    bool
 		message     string
 	}{
-		{"a source cannot be used without a fetcher", Declaration{Source: source}, false, "this operator cannot fetch sources"},
+		{
+			"a source cannot be used without a fetcher",
+			Declaration{Source: source},
+			false,
+			"this operator cannot fetch sources",
+		},
 		{"a source needs a digest", Declaration{Source: &metav1alpha1.SourceReference{URL: source.URL}}, true, "source: "},
 		{"a source can be used", Declaration{Source: source}, true, ""},
 		{
@@ -426,7 +437,8 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 			t.Errorf("%s: the change did not change the digest of the inputs", name)
 		}
 	}
-	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{}, nil); err == nil {
+	if _, _, err := (&Reader{}).Read(t.Context(), web, Declaration{Rendered: func() {}}, target.Target{},
+		nil); err == nil {
 		t.Error("got a digest of an input that is not plain data, want an error")
 	}
 }

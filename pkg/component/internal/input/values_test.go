@@ -152,7 +152,8 @@ func TestInputsWithLongPathsAreNotCompared(t *testing.T) {
 			}
 		})
 	}
-	if values := inputsOf(t, map[string]any{"a": "b"}, nil, map[string]string{"c": long + ": [1, 2]"}).Values(); len(values) != 2 {
+	if values := inputsOf(t, map[string]any{"a": "b"}, nil, map[string]string{"c": long + ": [1, 2]"}).
+		Values(); len(values) != 2 {
 		t.Errorf("%d values are compared, want the parameter, and the text as a whole", len(values))
 	}
 }

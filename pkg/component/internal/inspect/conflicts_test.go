@@ -54,7 +54,10 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		{
 			"no manager if the reconciler owns all fields of the manifest",
 			"",
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, all), entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`)},
+			[]metav1.ManagedFieldsEntry{
+				entry(t, reconciler, apply, all),
+				entry(t, "kubectl", update, `{f:spec: {f:paused: {}}}`),
+			},
 			nil, nil,
 		},
 		{
@@ -67,22 +70,32 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 			"the manager that set the replicas through the subresource scale", "",
 			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), scaled},
 			nil,
-			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update", Subresource: "scale"}},
+			[]plan.ConflictingManager{{
+				Field: "spec.replicas", Manager: "kube-controller-manager", Operation: "Update",
+				Subresource: "scale",
+			}},
 		},
 		{
 			"the manager that set an image", "",
 			[]metav1.ManagedFieldsEntry{
-				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}, f:shop.example.com/owner-id: {}}}, f:spec: {f:replicas: {}, f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}}}}}}}`),
-				entry(t, "kubectl-set", update, `{f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {f:image: {}}}}}}}`),
+				entry(t, reconciler, apply,
+					`{f:metadata: {f:labels: {f:team: {}, f:shop.example.com/owner-id: {}}}, f:spec: {f:replicas: {}, f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}}}}}}}`),
+				entry(t, "kubectl-set", update,
+					`{f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {f:image: {}}}}}}}`),
 			},
 			nil,
-			[]plan.ConflictingManager{{Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set", Operation: "Update"}},
+			[]plan.ConflictingManager{{
+				Field: `spec.template.spec.containers[name="main"].image`, Manager: "kubectl-set",
+				Operation: "Update",
+			}},
 		},
 		{
 			"several managers, sorted by field and name", "",
 			[]metav1.ManagedFieldsEntry{
-				entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:shop.example.com/owner-id: {}}}, f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}, f:image: {}}}}}}}`),
-				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`), entry(t, "flux", apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`),
+				entry(t, reconciler, apply,
+					`{f:metadata: {f:labels: {f:shop.example.com/owner-id: {}}}, f:spec: {f:template: {f:spec: {f:containers: {'k:{"name":"main"}': {.: {}, f:name: {}, f:image: {}}}}}}}`),
+				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`),
+				entry(t, "flux", apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`),
 			},
 			nil,
 			[]plan.ConflictingManager{
@@ -93,19 +106,26 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		},
 		{
 			"with the update policy replace, the manager that updated a field", metav1alpha1.UpdateReplace,
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, update, withoutReplicas), entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`)},
+			[]metav1.ManagedFieldsEntry{
+				entry(t, reconciler, update, withoutReplicas),
+				entry(t, "kubectl", update, `{f:spec: {f:replicas: {}}}`),
+			},
 			nil,
 			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}},
 		},
 		{
 			"a client that uses the reconciler's manager name with another operation, if no other manager owns the field", "",
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, withoutReplicas), entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`)},
+			[]metav1.ManagedFieldsEntry{
+				entry(t, reconciler, apply, withoutReplicas),
+				entry(t, reconciler, update, `{f:spec: {f:replicas: {}}}`),
+			},
 			nil,
 			[]plan.ConflictingManager{{Field: "spec.replicas", Manager: reconciler, Operation: "Update"}},
 		},
 		{
 			"the reconciler's own label that was removed", "",
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`)},
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply,
+				`{f:metadata: {f:labels: {f:team: {}}}, f:spec: {f:replicas: {}}}`)},
 			func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) },
 			[]plan.ConflictingManager{{Field: `metadata.labels["shop.example.com/owner-id"]`, Mark: true}},
 		},
@@ -118,7 +138,10 @@ spec: {replicas: 1, template: {spec: {containers: [{name: main, image: "nginx:1"
 		{
 			"no manager if the managed fields are invalid",
 			"",
-			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`), {Manager: "empty"}},
+			[]metav1.ManagedFieldsEntry{
+				entry(t, reconciler, apply, `{x: 1}`), entry(t, "kubectl", update, `{"k:{": {}}`),
+				{Manager: "empty"},
+			},
 			nil, nil,
 		},
 	} {

@@ -21,7 +21,10 @@ func TestAnObjectWithoutTheAnnotationThatNamesItIsNoDrift(t *testing.T) {
 		entry(t, reconciler, apply, `{f:data: {f:a: {}}, f:metadata: {f:annotations: {f:shop.example.com/digest: {}}}}`),
 	})
 	current := former.DeepCopy()
-	current.SetAnnotations(map[string]string{reconciler + "/digest": "d1", reconciler + "/object": "ConfigMap shop/settings"})
+	current.SetAnnotations(map[string]string{
+		reconciler + "/digest": "d1",
+		reconciler + "/object": "ConfigMap shop/settings",
+	})
 	facts := func(manifest manifests.Object) plan.Observed {
 		return Compare(plan.Observed{}, obj, manifest, metav1alpha1.UpdateSSAOverride, reconciler)
 	}

@@ -42,7 +42,10 @@ func TestCovers(t *testing.T) {
 		{"an atomic list is owned as a whole", `{spec: {args: [a, b]}}`, `{f:spec: {f:args: {}}}`, true},
 		{"an atomic map is owned as a whole", `{spec: {selector: {a: b}}}`, `{f:spec: {f:selector: {}}}`, true},
 		{"data of a ConfigMap is owned key by key", `{data: {a: x, b: y}}`, `{f:data: {.: {}, f:a: {}}}`, false},
-		{"an item of a set", `{metadata: {finalizers: [a/x, b/y]}}`, `{f:metadata: {f:finalizers: {.: {}, 'v:"a/x"': {}, 'v:"b/y"': {}}}}`, true},
+		{
+			"an item of a set", `{metadata: {finalizers: [a/x, b/y]}}`,
+			`{f:metadata: {f:finalizers: {.: {}, 'v:"a/x"': {}, 'v:"b/y"': {}}}}`, true,
+		},
 		{
 			"not if another manager added an item of a set",
 			`{metadata: {finalizers: [a/x, b/y]}}`, `{f:metadata: {f:finalizers: {'v:"a/x"': {}}}}`, false,
@@ -65,7 +68,8 @@ func TestCovers(t *testing.T) {
 			`{f:spec: {f:servers: {'k:{"name":"a","zone":"main"}': {.: {}, f:name: {}, f:weight: {}}}}}`, true,
 		},
 		{
-			"versions of a CRD", `{spec: {group: example.com, versions: [{name: v1, served: true, schema: {openAPIV3Schema: {type: object}}}]}}`,
+			"versions of a CRD",
+			`{spec: {group: example.com, versions: [{name: v1, served: true, schema: {openAPIV3Schema: {type: object}}}]}}`,
 			`{f:spec: {f:group: {}, f:versions: {}}}`, true,
 		},
 	} {

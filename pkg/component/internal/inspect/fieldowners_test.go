@@ -38,12 +38,38 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 		entries, want entries
 		former        bool
 	}{
-		{"the default owner", View{Reconciler: reconciler}, entries{listed(reconciler, "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, false},
-		{"another owner", renamed, entries{listed("new", "Apply", "a"), listed("kubectl", "Update", "b")}, entries{listed(reconciler, "Apply", "a"), listed("kubectl", "Update", "b")}, false},
+		{
+			"the default owner",
+			View{Reconciler: reconciler},
+			entries{listed(reconciler, "Apply", "a")},
+			entries{listed(reconciler, "Apply", "a")},
+			false,
+		},
+		{
+			"another owner", renamed,
+			entries{listed("new", "Apply", "a"), listed("kubectl", "Update", "b")},
+			entries{listed(reconciler, "Apply", "a"), listed("kubectl", "Update", "b")},
+			false,
+		},
 		{"a former owner", renamed, entries{listed("old", "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, true},
-		{"the name of the reconciler, which is a former owner", renamed, entries{listed(reconciler, "Update", "a")}, entries{listed(reconciler, "Update", "a")}, true},
-		{"both owners", renamed, entries{listed("old", "Apply", "a", "b"), listed("new", "Apply", "b", "c")}, entries{listed(reconciler, "Apply", "a", "b", "c")}, true},
-		{"both operations", renamed, entries{listed("old", "Update", "a"), listed("new", "Apply", "b")}, entries{listed(reconciler, "Update", "a"), listed(reconciler, "Apply", "b")}, true},
+		{
+			"the name of the reconciler, which is a former owner", renamed,
+			entries{listed(reconciler, "Update", "a")},
+			entries{listed(reconciler, "Update", "a")},
+			true,
+		},
+		{
+			"both owners", renamed,
+			entries{listed("old", "Apply", "a", "b"), listed("new", "Apply", "b", "c")},
+			entries{listed(reconciler, "Apply", "a", "b", "c")},
+			true,
+		},
+		{
+			"both operations", renamed,
+			entries{listed("old", "Update", "a"), listed("new", "Apply", "b")},
+			entries{listed(reconciler, "Update", "a"), listed(reconciler, "Apply", "b")},
+			true,
+		},
 		{"a subresource", renamed, entries{status}, entries{status}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -116,7 +142,10 @@ func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
 	if want.FormerOwner = true; cmp.Diff(want, unchanged) != "" {
 		t.Errorf("the facts of an object of the former owner differ:\n%s", cmp.Diff(want, unchanged))
 	}
-	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "a", ManagedFields: obj("new").GetManagedFields()}}
+	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name:          "a",
+		ManagedFields: obj("new").GetManagedFields(),
+	}}
 	if now.Metadata(partial).Applied != got.Applied || partial.ManagedFields[0].Manager != "new" {
 		t.Error("the metadata has other facts, or was changed")
 	}

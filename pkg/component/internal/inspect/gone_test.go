@@ -17,7 +17,10 @@ func TestGoneWhen(t *testing.T) {
 		message         string
 	}{
 		{"self.status.phase == 'Released'", "Widget", false, plan.GoneHolds, "gone-when is true"},
-		{"self.status.phase == 'Bound'", "Widget", false, plan.GoneWaits, `gone-when: self.status.phase == 'Bound' is false (self.status.phase is "Released")`},
+		{
+			"self.status.phase == 'Bound'", "Widget", false, plan.GoneWaits,
+			`gone-when: self.status.phase == 'Bound' is false (self.status.phase is "Released")`,
+		},
 		{"self.status.none == 'x'", "Widget", false, plan.GoneWaits, "has no value yet"},
 		{"self.status.phase", "Widget", false, plan.GoneWaits, "the value is a text"},
 		{"self.status.phase == ", "Widget", false, plan.GoneWaits, "the annotation was edited"},

@@ -22,8 +22,14 @@ func TestIgnoredFieldsAreNoDrift(t *testing.T) {
 		before, after string
 		equal         bool
 	}{
-		{"a lost field that is ignored", rule, `{f:metadata: {` + mark + `}, f:spec: {f:replicas: {}}}`, `{f:metadata: {` + mark + `}}`, true},
-		{"another lost field", rule, `{f:metadata: {` + mark + `}, f:spec: {f:replicas: {}, f:paused: {}}}`, `{f:metadata: {` + mark + `}}`, false},
+		{
+			"a lost field that is ignored", rule, `{f:metadata: {` + mark + `}, f:spec: {f:replicas: {}}}`,
+			`{f:metadata: {` + mark + `}}`, true,
+		},
+		{
+			"another lost field", rule, `{f:metadata: {` + mark + `}, f:spec: {f:replicas: {}, f:paused: {}}}`,
+			`{f:metadata: {` + mark + `}}`, false,
+		},
 		{"by a rule of another client", rule, `{f:spec: {f:replicas: {}, f:paused: {}}}`, `{f:spec: {f:paused: {}}}`, false},
 		{
 			"by a rule that cannot be read",
@@ -51,7 +57,10 @@ func TestIgnoredFieldsAreNotComparedWithTheManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := func(replicas int64) *unstructured.Unstructured {
-		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"replicas": replicas, "paused": true}}}
+		obj := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+			"replicas": replicas,
+			"paused":   true,
+		}}}
 		obj.SetManagedFields([]metav1.ManagedFieldsEntry{
 			entry(t, reconciler, apply, `{f:spec: {f:paused: {}}}`), entry(t, "theirs", update, `{f:spec: {f:replicas: {}}}`),
 		})

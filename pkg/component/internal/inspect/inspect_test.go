@@ -41,7 +41,10 @@ func TestObjectAndMetadataAgree(t *testing.T) {
 		edit func(*unstructured.Unstructured)
 	}{
 		{"an object with the reconciler's owner label", func(o *unstructured.Unstructured) {
-			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:data: {f:a: {}, f:<b>: {}}}`), entry(t, "kubectl", update, `{f:data: {}}`)})
+			o.SetManagedFields([]metav1.ManagedFieldsEntry{
+				entry(t, reconciler, apply, `{f:data: {f:a: {}, f:<b>: {}}}`),
+				entry(t, "kubectl", update, `{f:data: {}}`),
+			})
 		}},
 		{"an object that a regular update wrote", func(o *unstructured.Unstructured) {
 			o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, update, `{f:data: {f:a: {}}}`)})
@@ -52,7 +55,10 @@ func TestObjectAndMetadataAgree(t *testing.T) {
 		}},
 		{"an object with a controller", func(o *unstructured.Unstructured) {
 			o.SetLabels(nil)
-			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
+			o.SetOwnerReferences([]metav1.OwnerReference{{
+				APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u",
+				Controller: new(true),
+			}})
 		}},
 		{"an object without an owner", func(o *unstructured.Unstructured) { o.SetLabels(nil) }},
 	} {
@@ -72,7 +78,8 @@ func TestObjectAndMetadataAgree(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	want := plan.Observed{
-		Presence: plan.Present, UID: "u1", ResourceVersion: "7", Generation: 2, Owner: "5e4e05c0d30c259094021acc4c92c01a05dece06", OwnerName: "c/shop.example.com/g/K/ns/n", Digest: "d1",
+		Presence: plan.Present, UID: "u1", ResourceVersion: "7", Generation: 2,
+		Owner: "5e4e05c0d30c259094021acc4c92c01a05dece06", OwnerName: "c/shop.example.com/g/K/ns/n", Digest: "d1",
 		Readiness: ready.Result{State: ready.Ready},
 	}
 	if diff := cmp.Diff(want, Metadata(object(t, live), reconciler)); diff != "" {
@@ -81,7 +88,10 @@ func TestMetadata(t *testing.T) {
 	t.Run("the controller of an object without our label is its owner", func(t *testing.T) {
 		o := object(t, live)
 		o.SetLabels(nil)
-		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u", Controller: new(true)}})
+		o.SetOwnerReferences([]metav1.OwnerReference{{
+			APIVersion: "v1", Kind: "Boss", Name: "b", UID: "u",
+			Controller: new(true),
+		}})
 		if got := Metadata(o, reconciler); got.Owner != "Boss b" || got.OwnerName != "Boss b" {
 			t.Errorf("the object has the owner %q with the name %q, want Boss b", got.Owner, got.OwnerName)
 		}
@@ -153,21 +163,32 @@ func TestHashesOfManagedFields(t *testing.T) {
 	}{
 		{
 			"the hash does not depend on the time of the entry",
-			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Time = new(metav1.NewTime(time.Unix(5, 0))) })},
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
+				e.Time = new(metav1.NewTime(time.Unix(5,
+					0)))
+			})},
 			[2]string{want, ""},
 		},
-		{"the hash does not depend on the order of keys", []metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
-			e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
-		})}, [2]string{want, ""}},
+		{
+			"the hash does not depend on the order of keys",
+			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) {
+				e.FieldsV1.SetRawBytes([]byte(`{ "f:data" : {"f:b":{},"f:a":{}}}`))
+			})},
+			[2]string{want, ""},
+		},
 		{
 			"the hash does not depend on the entries of other managers",
 			[]metav1.ManagedFieldsEntry{entry(t, "kubectl", apply, `{f:x: {}}`), base},
 			[2]string{want, ""},
 		},
-		{"the hash does not depend on entries of subresources", []metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
-			e.Subresource = "status"
-			e.FieldsV1.SetRawBytes([]byte(`{"f:status":{}}`))
-		})}, [2]string{want, ""}},
+		{
+			"the hash does not depend on entries of subresources",
+			[]metav1.ManagedFieldsEntry{base, edited(func(e *metav1.ManagedFieldsEntry) {
+				e.Subresource = "status"
+				e.FieldsV1.SetRawBytes([]byte(`{"f:status":{}}`))
+			})},
+			[2]string{want, ""},
+		},
 		{
 			"an Update entry of the reconciler has a separate hash",
 			[]metav1.ManagedFieldsEntry{edited(func(e *metav1.ManagedFieldsEntry) { e.Operation = update })},
@@ -311,7 +332,8 @@ func TestHintsAreReadOffTheLiveObject(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+c.annotations+"}}")
+			widget := object(t, "{apiVersion: example.com/v1, kind: Widget, metadata: {name: w, annotations: "+
+				c.annotations+"}}")
 			if got := ours.Object(t.Context(), widget).Readiness.State; got != c.want {
 				t.Errorf("the widget has the readiness %s", got)
 			}
@@ -324,7 +346,8 @@ func TestManagersAndKept(t *testing.T) {
 	scaled := entry(t, "kube-controller-manager", update, `{f:spec: {f:replicas: {}}}`)
 	scaled.Subresource = "scale"
 	service.SetManagedFields([]metav1.ManagedFieldsEntry{
-		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`), entry(t, "kubectl", update, `{}`), scaled,
+		entry(t, reconciler, apply, `{f:spec: {f:clusterIP: {}}}`), entry(t, "kubectl", apply, `{}`),
+		entry(t, "kubectl", update, `{}`), scaled,
 	})
 	got := ours.Object(t.Context(), service)
 	t.Run("other managers are listed once, without managers that write only subresources", func(t *testing.T) {
@@ -349,9 +372,11 @@ func TestManagersAndKept(t *testing.T) {
 		}
 	})
 	t.Run("a derived default is retained with its value, unless somebody owns it", func(t *testing.T) {
-		network := object(t, `{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web}, spec: {policyTypes: [Ingress, Egress]}}`)
+		network := object(t,
+			`{apiVersion: networking.k8s.io/v1, kind: NetworkPolicy, metadata: {name: web}, spec: {policyTypes: [Ingress, Egress]}}`)
 		network.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, `{f:spec: {f:egress: {}}}`)})
-		if diff := cmp.Diff([]string{"spec.policyTypes=[Ingress Egress]"}, ours.Object(t.Context(), network).Retained); diff != "" {
+		if diff := cmp.Diff([]string{"spec.policyTypes=[Ingress Egress]"},
+			ours.Object(t.Context(), network).Retained); diff != "" {
 			t.Error(diff)
 		}
 		network.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, "kubectl", update, `{f:spec: {f:policyTypes: {}}}`)})

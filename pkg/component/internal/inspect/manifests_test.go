@@ -31,7 +31,9 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 }
 
 // entry returns a managed fields entry with fields in the form of YAML.
-func entry(t *testing.T, manager string, operation metav1.ManagedFieldsOperationType, fields string) metav1.ManagedFieldsEntry {
+func entry(t *testing.T, manager string, operation metav1.ManagedFieldsOperationType,
+	fields string,
+) metav1.ManagedFieldsEntry {
 	t.Helper()
 	data, err := yaml.YAMLToJSON([]byte(fields))
 	if err != nil {
@@ -39,7 +41,10 @@ func entry(t *testing.T, manager string, operation metav1.ManagedFieldsOperation
 	}
 	f := &metav1.FieldsV1{}
 	f.SetRawBytes(data)
-	return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: f}
+	return metav1.ManagedFieldsEntry{
+		Manager: manager, Operation: operation, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+		FieldsV1: f,
+	}
 }
 
 // deployment is the manifest of a Deployment. deploymentFields are the fields that the API server records after a

@@ -27,7 +27,10 @@ func TestVerdict(t *testing.T) {
 		want       *plan.Verdict
 	}{
 		{"a matcher gets copies", "ConfigMap", edits, &plan.Verdict{Differs: "x"}},
-		{"a matcher sees the component, and that the manifest changed", "ConfigMap", sees, &plan.Verdict{Differs: "shop true"}},
+		{
+			"a matcher sees the component, and that the manifest changed", "ConfigMap", sees,
+			&plan.Verdict{Differs: "shop true"},
+		},
 		{"a kind without a matcher has no verdict", "ConfigMap", nil, nil},
 		{"a panic is a failed comparison", "ConfigMap", panics, &plan.Verdict{Failed: "its matcher panicked: map[a:x]"}},
 		{"a panic about a Secret shows no data", "Secret", panics, &plan.Verdict{Failed: "its matcher panicked"}},

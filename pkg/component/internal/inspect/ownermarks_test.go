@@ -16,7 +16,8 @@ func TestReplacedOwnerLabel(t *testing.T) {
 		return "{f:metadata: {f:labels: {f:" + name + "/owner-id: {}}, f:annotations: {f:" + name + "/owner-id: {}}}}"
 	}
 	label := func(name string) string { return "{f:metadata: {f:labels: {f:" + name + "/owner-id: {}}}}" }
-	const rest = "{f:metadata: {f:annotations: {f:" + reconciler + "/digest: {}, f:" + reconciler + "/owner-id: {}}}, f:data: {}}"
+	const rest = "{f:metadata: {f:annotations: {f:" + reconciler + "/digest: {}, f:" + reconciler +
+		"/owner-id: {}}}, f:data: {}}"
 	digest := "{f:metadata: {f:labels: {f:" + other + "/owner-id: {}}, f:annotations: {f:" + other + "/digest: {}}}}"
 	for _, c := range []struct {
 		name    string
@@ -24,7 +25,11 @@ func TestReplacedOwnerLabel(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		owned   bool
 	}{
-		{"its reconciler wrote the label", them, []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, marks(reconciler))}, true},
+		{
+			"its reconciler wrote the label", them,
+			[]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, marks(reconciler))},
+			true,
+		},
 		{"its reconciler wrote the label by an update, before its apply", them, []metav1.ManagedFieldsEntry{
 			entry(t, reconciler, update, marks(reconciler)), entry(t, reconciler, apply, rest),
 		}, true},
@@ -50,7 +55,8 @@ func TestReplacedOwnerLabel(t *testing.T) {
 		{"nobody owns the label", them, []metav1.ManagedFieldsEntry{entry(t, reconciler, apply, "{f:data: {}}")}, true},
 		{"the object has no managed fields", them, nil, true},
 		{"only an entry of a subresource is ours", them, []metav1.ManagedFieldsEntry{
-			{Manager: reconciler, Operation: update, Subresource: "status"}, entry(t, "kubectl-patch", update, marks(reconciler)),
+			{Manager: reconciler, Operation: update, Subresource: "status"},
+			entry(t, "kubectl-patch", update, marks(reconciler)),
 		}, true},
 		{"another reconciler took the object over", elsewhere, []metav1.ManagedFieldsEntry{
 			entry(t, reconciler, apply, "{f:data: {}}"), entry(t, other, update, marks(other)),
@@ -69,7 +75,8 @@ func TestReplacedOwnerLabel(t *testing.T) {
 			o.SetAnnotations(map[string]string{key: c.owner.String()})
 			o.SetManagedFields(c.entries)
 			got := Metadata(o, reconciler)
-			if owned := got.Owner == c.owner.ID() && got.OwnerName == c.owner.String(); owned != c.owned || !owned && got.Owner != "" {
+			if owned := got.Owner == c.owner.ID() && got.OwnerName == c.owner.String(); owned != c.owned || !owned &&
+				got.Owner != "" {
 				t.Errorf("the object has the owner %q (%s)", got.Owner, got.OwnerName)
 			}
 			mark := ToolMarkOf(manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, o, reconciler)
@@ -80,9 +87,13 @@ func TestReplacedOwnerLabel(t *testing.T) {
 	}
 	t.Run("the message names the client", func(t *testing.T) {
 		o := object(t, live)
-		o.SetManagedFields([]metav1.ManagedFieldsEntry{entry(t, reconciler, apply, "{f:data: {}}"), entry(t, "kubectl-label", update, label(reconciler))})
+		o.SetManagedFields([]metav1.ManagedFieldsEntry{
+			entry(t, reconciler, apply, "{f:data: {}}"),
+			entry(t, "kubectl-label", update, label(reconciler)),
+		})
 		want := "a component whose owner label another client has replaced (field manager kubectl-label)"
-		if got := ToolMarkOf(manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, o, reconciler).By; got != want {
+		if got := ToolMarkOf(manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}, o, reconciler).
+			By; got != want {
 			t.Errorf("got %q", got)
 		}
 	})

@@ -53,7 +53,8 @@ func TestConditionsOfReadiness(t *testing.T) {
 		},
 		{
 			"is in progress by its status, whatever the condition says", "self.status.phase == 'Bound'",
-			"{phase: Bound, observedGeneration: 1}", ready.InProgress, "Widget generation is 2, but latest observed generation is 1",
+			"{phase: Bound, observedGeneration: 1}", ready.InProgress,
+			"Widget generation is 2, but latest observed generation is 1",
 		},
 		{
 			"has failed by its status, whatever the condition says", "self.status.phase == 'Bound'",
@@ -69,7 +70,10 @@ func TestConditionsOfReadiness(t *testing.T) {
 			"is in progress with the message of a condition in Go", "go/bound", "{phase: Lost}", ready.InProgress,
 			"ready-when: go/bound: it is Lost",
 		},
-		{"is in progress with a text of our own without a message", "go/never", "{}", ready.InProgress, "ready-when: go/never does not hold"},
+		{
+			"is in progress with a text of our own without a message", "go/never", "{}", ready.InProgress,
+			"ready-when: go/never does not hold",
+		},
 		{
 			"is in progress after a panic of a condition in Go", "go/panics", "{}", ready.InProgress,
 			"ready-when: go/panics panicked: oh no",
@@ -138,9 +142,12 @@ func TestConditionsNeedTheBody(t *testing.T) {
 func TestAllowance(t *testing.T) {
 	now := time.Unix(1000, 0)
 	took := time.Duration(0)
-	v := View{Reconciler: reconciler, Allowance: NewAllowance(func() time.Time { return now }), Conditions: map[string]Condition{
-		"slow": func(*unstructured.Unstructured) (bool, string) { now = now.Add(took); return true, "" },
-	}}
+	v := View{
+		Reconciler: reconciler, Allowance: NewAllowance(func() time.Time { return now }),
+		Conditions: map[string]Condition{
+			"slow": func(*unstructured.Unstructured) (bool, string) { now = now.Add(took); return true, "" },
+		},
+	}
 	state := func(namespace string) ready.State {
 		obj := widgetWith(t, "go/slow", "{}")
 		obj.SetNamespace(namespace)
@@ -190,13 +197,19 @@ func TestAnalyzers(t *testing.T) {
 		{"replaces the rules of kstatus", always, func(o *unstructured.Unstructured) {
 			o.Object["status"] = map[string]any{"observedGeneration": int64(1)}
 		}, ready.Result{State: ready.Ready}},
-		{"is not called for another kind", failed, func(o *unstructured.Unstructured) { o.SetKind("Gadget") }, ready.Result{State: ready.Ready}},
+		{
+			"is not called for another kind", failed, func(o *unstructured.Unstructured) { o.SetKind("Gadget") },
+			ready.Result{State: ready.Ready},
+		},
 		{
 			"is not called for a deleted object", failed,
 			func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(new(metav1.Now())) },
 			ready.Result{State: ready.Terminating, Message: "it is being deleted"},
 		},
-		{"panics", panics, nil, ready.Result{State: ready.Unknown, Message: "the analyzer of Widget.example.com panicked: oh no"}},
+		{"panics", panics, nil, ready.Result{
+			State:   ready.Unknown,
+			Message: "the analyzer of Widget.example.com panicked: oh no",
+		}},
 		{"is followed by the hints", always, func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{reconciler + "/status-hint": "has-ready-condition"})
 		}, ready.Result{State: ready.InProgress, Message: "not Ready yet"}},

@@ -9,8 +9,10 @@ import (
 
 func TestShape(t *testing.T) {
 	got := Shape([]metav1.ManagedFieldsEntry{
-		entry(t, "a", metav1.ManagedFieldsOperationApply, `{f:spec: {f:replicas: {}, f:containers: {'k:{"name":"a"}': {f:image: {}}}}}`),
-		entry(t, "b", metav1.ManagedFieldsOperationUpdate, `{f:spec: {f:containers: {'k:{"name":"a"}': {f:args: {}}, 'k:{"name":"b"}': {}}}, f:status: {f:x: {}}}`),
+		entry(t, "a", metav1.ManagedFieldsOperationApply,
+			`{f:spec: {f:replicas: {}, f:containers: {'k:{"name":"a"}': {f:image: {}}}}}`),
+		entry(t, "b", metav1.ManagedFieldsOperationUpdate,
+			`{f:spec: {f:containers: {'k:{"name":"a"}': {f:args: {}}, 'k:{"name":"b"}': {}}}, f:status: {f:x: {}}}`),
 		{Manager: "c"},
 	})
 	want := parse(t, `
@@ -50,11 +52,13 @@ f:spec:
 `},
 		{
 			"omits fields that other managers set",
-			`{spec: {replicas: 2}}`, `{f:spec: {f:replicas: {}, f:paused: {}}, f:status: {f:x: {}}}`, `{f:spec: {f:replicas: {}}}`,
+			`{spec: {replicas: 2}}`, `{f:spec: {f:replicas: {}, f:paused: {}}, f:status: {f:x: {}}}`,
+			`{f:spec: {f:replicas: {}}}`,
 		},
 		{
 			"omits name and namespace", `{apiVersion: v1, kind: X, metadata: {name: a, namespace: b, labels: {x: y}}}`,
-			`{f:metadata: {f:name: {}, f:namespace: {}, f:labels: {.: {}, f:x: {}}}}`, `{f:metadata: {f:labels: {.: {}, f:x: {}}}}`,
+			`{f:metadata: {f:name: {}, f:namespace: {}, f:labels: {.: {}, f:x: {}}}}`,
+			`{f:metadata: {f:labels: {.: {}, f:x: {}}}}`,
 		},
 		{"omits fields that are not in the live shape", `{spec: {replicas: 2}}`, `{f:spec: {f:paused: {}}}`, `{}`},
 		{
@@ -67,7 +71,8 @@ f:spec:
 		},
 		{
 			"includes only the items of a list that the manifest has",
-			`{l: [{name: a, x: 1}]}`, `{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}, f:y: {}}, 'k:{"name":"b"}': {.: {}}}}`,
+			`{l: [{name: a, x: 1}]}`,
+			`{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}, f:y: {}}, 'k:{"name":"b"}': {.: {}}}}`,
 			`{f:l: {'k:{"name":"a"}': {.: {}, f:name: {}, f:x: {}}}}`,
 		},
 		{

@@ -101,7 +101,8 @@ func TestToolMarks(t *testing.T) {
 		},
 		{
 			"the labels of a Flux Kustomization",
-			deployment + `, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}}`,
+			deployment +
+				`, labels: {kustomize.toolkit.fluxcd.io/name: apps, kustomize.toolkit.fluxcd.io/namespace: flux-system}}`,
 			ToolMarks{
 				By:     "the Flux Kustomization flux-system/apps",
 				Labels: []string{"kustomize.toolkit.fluxcd.io/name", "kustomize.toolkit.fluxcd.io/namespace"},

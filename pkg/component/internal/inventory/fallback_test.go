@@ -29,8 +29,14 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 		goesOn, named, damaged bool
 	}{
 		{name: "a small inventory in the status", left: entries(room), goesOn: true},
-		{name: "nothing if the recorded inventory has all remaining entries", left: entries(2*room + 1)[:2*room], goesOn: true, named: true},
-		{name: "nothing if the recorded inventory has older entries for the remaining objects", left: completed, goesOn: true, named: true},
+		{
+			name: "nothing if the recorded inventory has all remaining entries", left: entries(2*room + 1)[:2*room],
+			goesOn: true, named: true,
+		},
+		{
+			name: "nothing if the recorded inventory has older entries for the remaining objects", left: completed, goesOn: true,
+			named: true,
+		},
 		{
 			name: "only a digest if the recorded inventory lacks entries and the namespace is being deleted",
 			left: entries(3 * room), ending: true, goesOn: true, damaged: true,
@@ -40,7 +46,10 @@ func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 			left: entries(2 * room), ending: true, unread: true, goesOn: true, damaged: true,
 		},
 		{name: "or waits for rights if the recorded inventory lacks entries", left: entries(3 * room), named: true},
-		{name: "or waits for rights if the recorded inventory was not read", left: entries(2 * room), unread: true, named: true},
+		{
+			name: "or waits for rights if the recorded inventory was not read", left: entries(2 * room), unread: true,
+			named: true,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := newCluster(t)

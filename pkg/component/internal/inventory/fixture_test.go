@@ -123,14 +123,16 @@ func newCluster(t *testing.T) *cluster {
 func (c *cluster) restart() {
 	c.memories = memories{}
 	options := components.Options{
-		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
+		New:    func() (components.Object, error) { return &part{}, nil },
 		Client: c.server, Reader: c.server, Memories: componentMemories{},
 		StatusWritten: func(name types.NamespacedName, st *metav1alpha1.Status) { c.memories.Of(name).StatusWritten(st) },
 		OwnerChanged:  func(manifests.Owner) {},
 	}
 	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
 	c.store = NewStore(Options{
-		Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Owners: owners, Memories: c.memories,
+		Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Owners: owners,
+		Memories:   c.memories,
 		Components: components.NewStore(options, owners, passes),
 		Records: records.NewStore(records.Options{
 			Reconciler: reconciler, Namespace: "operator", Dynamic: c.Dynamic(), Metadata: c.Metadata(),

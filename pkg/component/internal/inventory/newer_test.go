@@ -81,7 +81,8 @@ func TestAnInventoryOfANewerVersionIsNeitherUsedNorRecovered(t *testing.T) {
 					}
 				}
 				if c.statuses > 0 || !slices.Equal(c.secretsOf(records.Inventory), secrets) {
-					t.Errorf("Load of a newer inventory wrote the status %d times, or changed the Secrets %q", c.statuses, c.secretsOf(records.Inventory))
+					t.Errorf("Load of a newer inventory wrote the status %d times, or changed the Secrets %q", c.statuses,
+						c.secretsOf(records.Inventory))
 				}
 			})
 		}

@@ -20,7 +20,10 @@ func (c *cluster) writeRecord(kind records.Kind, id string) {
 	c.t.Helper()
 	parts, err := records.Encode(records.Inventory, []string{})
 	if err == nil {
-		rec := records.Record{Kind: kind, ID: id, Origin: records.OriginOf(&metav1alpha1.Status{InputDigest: "inputs", Revision: 3})}
+		rec := records.Record{
+			Kind: kind, ID: id,
+			Origin: records.OriginOf(&metav1alpha1.Status{InputDigest: "inputs", Revision: 3}),
+		}
 		err = c.store.Records.Write(c.t.Context(), c.owner(), rec, parts)
 	}
 	if err != nil {
@@ -76,7 +79,10 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 
 func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusIsNotBelieved(t *testing.T) {
 	c := newCluster(t)
-	st := &metav1alpha1.Status{PhaseRecord: "a", RenderedSet: "b", InputDigest: "inputs", RecordDigest: "doubt:1a2b edited"}
+	st := &metav1alpha1.Status{
+		PhaseRecord: "a", RenderedSet: "b", InputDigest: "inputs",
+		RecordDigest: "doubt:1a2b edited",
+	}
 	c.refuseLists(forbidden())
 	if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil {
 		t.Fatal(err)
@@ -94,8 +100,10 @@ func TestADeletedPinnedRenderingStaysNamedWhereTheStatusIsNotBelieved(t *testing
 			c.writeRecord(records.Rendering, record)
 		}
 		st := &metav1alpha1.Status{RenderedSet: "b", InputDigest: "inputs", RecordDigest: "doubt:1a2b edited"}
-		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.RenderedSet != want || st.InputDigest != "inputs" {
-			t.Errorf("with the record %q, the status names %q with the input digest %q, and the error is %v", record, st.RenderedSet, st.InputDigest, err)
+		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.RenderedSet != want ||
+			st.InputDigest != "inputs" {
+			t.Errorf("with the record %q, the status names %q with the input digest %q, and the error is %v", record,
+				st.RenderedSet, st.InputDigest, err)
 		}
 	}
 }
@@ -239,7 +247,8 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := c.secretsOf(records.Phases); len(got) != 1 || records.IDOf(got[0]) != c.load().Status.PhaseRecord {
-			t.Errorf("after the loss of the record, there are the Secrets %q, and the status names %q", got, c.load().Status.PhaseRecord)
+			t.Errorf("after the loss of the record, there are the Secrets %q, and the status names %q", got,
+				c.load().Status.PhaseRecord)
 		}
 	}
 	clear(c.Secrets)
@@ -273,16 +282,19 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 		t.Errorf("a second Record of the same pinned rendering returned %v, with the requests %q", err, c.Requests)
 	}
 	c.restart()
-	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
+	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), set("b")); err != nil ||
+		len(c.secretsOf(records.Rendering)) != 1 {
 		t.Errorf("Record of the same pinned rendering after a restart returned %v", err)
 	}
 	p := c.load()
 	clear(c.Secrets)
 	c.store.Memories.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
-	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), set("b")); err != nil || len(c.secretsOf(records.Rendering)) != 1 {
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), set("b")); err != nil ||
+		len(c.secretsOf(records.Rendering)) != 1 {
 		t.Errorf("Record of a lost pinned rendering returned %v", err)
 	}
-	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" || len(c.Secrets) > 0 {
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" ||
+		len(c.Secrets) > 0 {
 		t.Errorf("End for the pinned rendering returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 }

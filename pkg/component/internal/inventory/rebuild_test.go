@@ -33,7 +33,10 @@ func TestAnInventoryWithoutAStatusIsRebuilt(t *testing.T) {
 }
 
 func TestAnInventoryIsNotRebuiltFromNothing(t *testing.T) {
-	part := discovery.Resource{GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: "Part", Namespaced: true}
+	part := discovery.Resource{
+		GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: "Part",
+		Namespaced: true,
+	}
 	refused := listing{resource: configMaps, refused: errors.New("forbidden")}
 	for name, test := range map[string]struct {
 		search              *search
@@ -41,13 +44,31 @@ func TestAnInventoryIsNotRebuiltFromNothing(t *testing.T) {
 		asOperator, deletes bool
 		want                string
 	}{
-		"an error if the search fails":            {search: &search{err: errors.New("no discovery")}, want: "no discovery"},
-		"an error if no type may be listed":       {search: &search{report: Report{refused}}, want: "allow the engine to list"},
-		"an error if only owners may be listed":   {search: &search{report: Report{refused, {resource: part, everywhere: true}}}, asOperator: true, want: "allow the engine to list"},
-		"an error in a deletion too":              {search: &search{report: Report{refused}}, deletes: true, want: "allow the engine to list"},
-		"an error in a namespace that ends":       {search: &search{report: Report{refused}}, namespace: "ending", want: "allow the engine to list"},
-		"none in a deletion with its namespace":   {search: &search{report: Report{refused}}, namespace: "ending", deletes: true},
-		"none if the namespace itself was listed": {search: &search{report: Report{{resource: configMaps, refused: errors.New("no"), namespaces: []string{"target"}}}}},
+		"an error if the search fails": {search: &search{err: errors.New("no discovery")}, want: "no discovery"},
+		"an error if no type may be listed": {
+			search: &search{report: Report{refused}},
+			want:   "allow the engine to list",
+		},
+		"an error if only owners may be listed": {search: &search{report: Report{
+			refused,
+			{resource: part, everywhere: true},
+		}}, asOperator: true, want: "allow the engine to list"},
+		"an error in a deletion too": {
+			search: &search{report: Report{refused}}, deletes: true,
+			want: "allow the engine to list",
+		},
+		"an error in a namespace that ends": {
+			search: &search{report: Report{refused}}, namespace: "ending",
+			want: "allow the engine to list",
+		},
+		"none in a deletion with its namespace": {
+			search: &search{report: Report{refused}}, namespace: "ending",
+			deletes: true,
+		},
+		"none if the namespace itself was listed": {search: &search{report: Report{{
+			resource: configMaps,
+			refused:  errors.New("no"), namespaces: []string{"target"},
+		}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -28,7 +28,8 @@ import (
 )
 
 var configMaps = discovery.Resource{
-	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true,
+	GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap",
+	Namespaced: true,
 }
 
 // search implements Searcher.
@@ -62,7 +63,10 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 		lose   func(*metav1alpha1.Status)
 		reason string
 	}{
-		"after lines were removed":           {func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] }, "RecordChanged"},
+		"after lines were removed": {
+			func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] },
+			"RecordChanged",
+		},
 		"after the whole status was removed": {func(st *metav1alpha1.Status) { *st = metav1alpha1.Status{} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,14 +81,16 @@ func TestALostInventoryIsRecoveredAndWritten(t *testing.T) {
 			p := c.load()
 			got, event, err := c.store.Load(t.Context(), p, c.owner(), searching.recovery)
 			if err != nil || len(got) != 3 || event.Reason != test.reason {
-				t.Fatalf("the recovery returned %d entries, the event %v and the error %v; want 3 entries and the event %q", len(got), event, err, test.reason)
+				t.Fatalf("the recovery returned %d entries, the event %v and the error %v; want 3 entries and the event %q",
+					len(got), event, err, test.reason)
 			}
 			if want := []string{"more", "shop", "target"}; !slices.Equal(searching.namespaces, want) {
 				t.Errorf("the recovery searched the wrong namespaces %q", searching.namespaces)
 			}
 			stored := c.load()
 			if len(stored.Status.Inventory) != 3 || c.store.isDamaged(stored) || len(stored.Status.ManagedTypes) != 1 {
-				t.Errorf("the recovered inventory in the status has %d lines and the managed types %q, want 3 lines and 1 type", len(stored.Status.Inventory), stored.Status.ManagedTypes)
+				t.Errorf("the recovered inventory in the status has %d lines and the managed types %q, want 3 lines and 1 type",
+					len(stored.Status.Inventory), stored.Status.ManagedTypes)
 			}
 			c.statuses = 0
 			got, _, err = c.store.Load(t.Context(), p, c.owner(), noRecovery)
@@ -138,9 +144,13 @@ func TestAnObjectThatAnotherClientCreatedAgainIsNotRecorded(t *testing.T) {
 		found    []metav1alpha1.InventoryEntry
 		want     string
 	}{
-		"the recorded object counts":                         {"cluster/u", recorded[1:2], string(recorded[1].UID)},
-		"another object of the name does not count":          {"cluster/u", []metav1alpha1.InventoryEntry{again}, ""},
-		"it counts in a component restored from a backup":    {"cluster/former", []metav1alpha1.InventoryEntry{again}, "again"},
+		"the recorded object counts":                {"cluster/u", recorded[1:2], string(recorded[1].UID)},
+		"another object of the name does not count": {"cluster/u", []metav1alpha1.InventoryEntry{again}, ""},
+		"it counts in a component restored from a backup": {
+			"cluster/former",
+			[]metav1alpha1.InventoryEntry{again},
+			"again",
+		},
 		"a recorded object counts that the search lacks":     {"cluster/u", nil, string(recorded[1].UID)},
 		"an object of another name of a record counts never": {"cluster/u", entries(4)[3:], string(recorded[1].UID)},
 	} {
@@ -161,7 +171,10 @@ func TestAnObjectThatAnotherClientCreatedAgainIsNotRecorded(t *testing.T) {
 					uid = string(e.UID)
 				}
 			}
-			if uid != test.want || slices.ContainsFunc(got, func(e metav1alpha1.InventoryEntry) bool { return e.Name == "settings-3" }) {
+			if uid != test.want || slices.ContainsFunc(got, func(e metav1alpha1.InventoryEntry) bool {
+				return e.Name ==
+					"settings-3"
+			}) {
 				t.Errorf("the recovered entry has the UID %q, want %q; all entries: %v", uid, test.want, got)
 			}
 		})
@@ -184,14 +197,25 @@ func TestTheTargetOfARecordThatAnotherClientEdited(t *testing.T) {
 		found    []metav1alpha1.InventoryEntry
 		want     place
 	}{
-		"is the declared one if dependents are in its namespace":           {place{"x", "y", "z"}, in("shop"), declared},
-		"is the declared one if dependents are in both namespaces":         {place{"x", "y", "z"}, in("shop", "y"), declared},
-		"is the declared one if dependents are in other namespaces":        {place{"x", "y", "z"}, in("elsewhere"), declared},
-		"stays in a namespace that has all dependents":                     {place{"x", "y", "z"}, in("y", "elsewhere"), place{"here", "y", "z"}},
-		"stays in a cluster if no dependent was found in the declared one": {place{"x", "y", "z"}, nil, place{"x", "shop", "app"}},
+		"is the declared one if dependents are in its namespace":    {place{"x", "y", "z"}, in("shop"), declared},
+		"is the declared one if dependents are in both namespaces":  {place{"x", "y", "z"}, in("shop", "y"), declared},
+		"is the declared one if dependents are in other namespaces": {place{"x", "y", "z"}, in("elsewhere"), declared},
+		"stays in a namespace that has all dependents": {
+			place{"x", "y", "z"},
+			in("y", "elsewhere"),
+			place{"here", "y", "z"},
+		},
+		"stays in a cluster if no dependent was found in the declared one": {
+			place{"x", "y", "z"},
+			nil,
+			place{"x", "shop", "app"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &part{Status: metav1alpha1.Status{RecordDigest: "doubt:1a2b edited", TargetCluster: test.recorded.cluster, TargetNamespace: test.recorded.namespace, TargetName: test.recorded.name}}
+			p := &part{Status: metav1alpha1.Status{
+				RecordDigest: "doubt:1a2b edited", TargetCluster: test.recorded.cluster,
+				TargetNamespace: test.recorded.namespace, TargetName: test.recorded.name,
+			}}
 			found := recovered{entries: entries(1), report: Report{{entries: test.found}}}
 			found.restoreTarget(p, Recovery{Cluster: declared.cluster, Namespace: declared.namespace, Name: declared.name})
 			if got := (place{p.Status.TargetCluster, p.Status.TargetNamespace, p.Status.TargetName}); got != test.want {
@@ -202,9 +226,13 @@ func TestTheTargetOfARecordThatAnotherClientEdited(t *testing.T) {
 }
 
 func TestFactsOfALiveObjectReplaceThoseOfItsRecord(t *testing.T) {
-	live := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a", UID: "a", Phase: "pre-delete", PrunePolicy: "at-once"}
+	live := metav1alpha1.InventoryEntry{
+		Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a", UID: "a",
+		Phase: "pre-delete", PrunePolicy: "at-once",
+	}
 	recorded := live
-	recorded.Version, recorded.Phase, recorded.PrunePolicy, recorded.Types, recorded.Guarded = "v9", "", "", []string{"*.apps"}, true
+	recorded.Version, recorded.Phase, recorded.PrunePolicy, recorded.Types, recorded.Guarded = "v9", "", "",
+		[]string{"*.apps"}, true
 	recorded.Digest = "1a2b"
 	want := live
 	want.Digest = "1a2b"
@@ -265,7 +293,8 @@ func TestTheCauseOfARecordThatIsNotUsed(t *testing.T) {
 			func(st *metav1alpha1.Status) { st.RecordDigest = "doubt:1a2b edited" }, "was changed by another client (edited)",
 		},
 		"lines were removed": {
-			func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] }, "was changed by another client (the inventory does",
+			func(st *metav1alpha1.Status) { st.Inventory = st.Inventory[:1] },
+			"was changed by another client (the inventory does",
 		},
 		"the lines could not be written": {
 			func(st *metav1alpha1.Status) {
@@ -293,7 +322,8 @@ func TestNothingIsWrittenForAComponentThatNeverHadAnything(t *testing.T) {
 	c.statuses = 0
 	got, _, err := c.store.Load(t.Context(), c.load(), c.owner(), everything().recovery)
 	if err != nil || len(got) != 0 || c.statuses > 0 {
-		t.Errorf("got %d entries after %d writes of the status, with the error %v; want no entry and no write", len(got), c.statuses, err)
+		t.Errorf("got %d entries after %d writes of the status, with the error %v; want no entry and no write", len(got),
+			c.statuses, err)
 	}
 }
 
@@ -303,7 +333,8 @@ func TestReadWritesNothing(t *testing.T) {
 	c.statuses = 0
 	got, err := c.store.Read(t.Context(), c.load(), c.owner(), everything(entries(2)...).recovery)
 	if err != nil || len(got) != 2 || c.statuses > 0 {
-		t.Errorf("got %d entries after %d writes of the status, with the error %v; want 2 entries and no write", len(got), c.statuses, err)
+		t.Errorf("got %d entries after %d writes of the status, with the error %v; want 2 entries and no write", len(got),
+			c.statuses, err)
 	}
 }
 
@@ -359,11 +390,18 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 				part := discovery.Resource{
 					GroupVersionResource: partGVK.GroupVersion().WithResource("parts"), Kind: partGVK.Kind, Namespaced: true,
 				}
-				r.AsOperator, r.Searcher = true, &search{report: append(Report{{resource: part, everywhere: true}}, blind.report...)}
+				r.AsOperator, r.Searcher = true, &search{report: append(Report{{resource: part, everywhere: true}},
+					blind.report...)}
 			}, false, "in the namespace target",
 		},
-		{"if the dependents have no namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false, "may be listed anywhere"},
-		{"if the component is being deleted", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false, "remove the operator's finalizer"},
+		{
+			"if the dependents have no namespace", func(_ *part, r *Recovery, _ *cluster) { r.Namespace = "" }, false,
+			"may be listed anywhere",
+		},
+		{
+			"if the component is being deleted", func(p *part, _ *Recovery, _ *cluster) { p.DeletionTimestamp = &now }, false,
+			"remove the operator's finalizer",
+		},
 		{
 			"but not in a deletion if the namespace of the dependents is being deleted",
 			func(p *part, r *Recovery, _ *cluster) { p.DeletionTimestamp, r.Namespace = &now, "ending" }, true, "",
@@ -381,7 +419,8 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 		},
 		{
 			"if the status is lost, with advice to remove the finalizer",
-			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false, "continues with an empty inventory",
+			func(p *part, _ *Recovery, _ *cluster) { p.Status = metav1alpha1.Status{} }, false,
+			"continues with an empty inventory",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -403,7 +442,8 @@ func TestAnInventoryThatCannotBeReadIsRetried(t *testing.T) {
 	c.edit(func(st *metav1alpha1.Status) { st.InventoryDigest = "edited" })
 	failing := &search{err: errors.New("discovery failed")}
 	_, _, err := c.store.Load(t.Context(), c.load(), c.owner(), failing.recovery)
-	if problem := passerror.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message, "discovery failed") {
+	if problem := passerror.Of(err); problem == nil || problem.Terminal || !strings.Contains(problem.Message,
+		"discovery failed") {
 		t.Errorf("a failed discovery must be a retried error, got %v", err)
 	}
 	p := c.write(entries(3000))

@@ -12,7 +12,8 @@ import (
 
 func TestWhatASearchSawOfANamespace(t *testing.T) {
 	configs := discovery.Resource{
-		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true,
+		GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap",
+		Namespaced: true,
 	}
 	definitions := discovery.Resource{GroupVersionResource: schema.GroupVersionResource{
 		Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions",
@@ -25,13 +26,34 @@ func TestWhatASearchSawOfANamespace(t *testing.T) {
 		want      bool
 	}{
 		{"nothing if no types are served", nil, "shop", false},
-		{"nothing if all lists are forbidden", Report{{resource: configs, refused: refused}, {resource: definitions, refused: refused}}, "shop", false},
+		{"nothing if all lists are forbidden", Report{
+			{resource: configs, refused: refused},
+			{resource: definitions, refused: refused},
+		}, "shop", false},
 		{"something if a type was listed in all namespaces", Report{{resource: configs, everywhere: true}}, "shop", true},
-		{"something if a type was listed in the namespace", Report{{resource: configs, refused: refused, namespaces: []string{"home", "shop"}}}, "shop", true},
-		{"nothing if a type was listed only in another namespace", Report{{resource: configs, refused: refused, namespaces: []string{"home"}}}, "shop", false},
-		{"nothing if only a cluster-scoped type was listed", Report{{resource: definitions, everywhere: true}, {resource: configs, refused: refused}}, "shop", false},
-		{"something if no namespace is given and a type was listed", Report{{resource: definitions, everywhere: true}, {resource: configs, refused: refused}}, "", true},
-		{"nothing if no namespace is given and no type was listed", Report{{resource: definitions, refused: refused}}, "", false},
+		{
+			"something if a type was listed in the namespace",
+			Report{{resource: configs, refused: refused, namespaces: []string{"home", "shop"}}},
+			"shop", true,
+		},
+		{
+			"nothing if a type was listed only in another namespace",
+			Report{{resource: configs, refused: refused, namespaces: []string{"home"}}},
+			"shop", false,
+		},
+		{"nothing if only a cluster-scoped type was listed", Report{
+			{resource: definitions, everywhere: true},
+			{resource: configs, refused: refused},
+		}, "shop", false},
+		{"something if no namespace is given and a type was listed", Report{
+			{resource: definitions, everywhere: true},
+			{resource: configs, refused: refused},
+		}, "", true},
+		{
+			"nothing if no namespace is given and no type was listed",
+			Report{{resource: definitions, refused: refused}},
+			"", false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.found.listedAny(c.namespace); got != c.want {
@@ -63,15 +85,23 @@ func TestWhatASearchMissed(t *testing.T) {
 		want  string
 	}{
 		{"nothing if all types were listed", Report{of("configmaps", true)}, ""},
-		{"types that were not listed at all", Report{of("configmaps", true), of("pods", false), of("secrets", false)}, "not listed, because that is forbidden: pods, secrets"},
+		{
+			"types that were not listed at all",
+			Report{of("configmaps", true), of("pods", false), of("secrets", false)},
+			"not listed, because that is forbidden: pods, secrets",
+		},
 		{
 			"the namespaces in which types were listed",
-			Report{of("configmaps", false, "a", "b"), of("pods", false), of("secrets", false, "a", "b"), of("services", false, "a")},
+			Report{
+				of("configmaps", false, "a", "b"), of("pods", false), of("secrets", false, "a", "b"),
+				of("services", false, "a"),
+			},
 			"not listed, because that is forbidden: pods; listed in a, b only: configmaps, secrets; listed in a only: services",
 		},
 		{
 			"the names of at most eight types", many,
-			"not listed, because that is forbidden: type-00, type-01, type-02, type-03, type-04, type-05, type-06, type-07, and 4 more",
+			"not listed, because that is forbidden: type-00, type-01, type-02, type-03, type-04, type-05, type-06, " +
+				"type-07, and 4 more",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

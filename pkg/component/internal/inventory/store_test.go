@@ -24,7 +24,10 @@ func TestWhereAnInventoryIs(t *testing.T) {
 	}{
 		{"in the status if the inventory fits there", nil, middle, false},
 		{"in Secrets if the inventory is too large for the status", nil, large, true},
-		{"in Secrets if it will be too large for the status when all objects are written", nil, unwritten(entries(2300)), true},
+		{
+			"in Secrets if it will be too large for the status when all objects are written", nil,
+			unwritten(entries(2300)), true,
+		},
 		{"moved into Secrets when it grows", middle, large, true},
 		{"still in Secrets when it shrinks a little", large, middle, true},
 		{"back in the status when it takes half of the limit", large, small[:800], false},
@@ -177,7 +180,8 @@ func TestAStatusIsUnchangedWhereSecretsCannotBeWritten(t *testing.T) {
 	p := c.load()
 	recorded := components.RefOf(p.GetStatus())
 	err := c.store.Write(t.Context(), p, recorded, entries(3000))
-	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message, "namespace shop") {
+	if problem := passerror.Of(err); problem == nil || !problem.Terminal || !strings.Contains(problem.Message,
+		"namespace shop") {
 		t.Errorf("Write must return a terminal error that names the namespace shop, got %v", err)
 	}
 	if p.Status.HasInventoryRecord() || p.Status.InventoryRecord == nil || len(p.Status.Inventory) > 0 {

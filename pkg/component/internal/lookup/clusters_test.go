@@ -133,7 +133,8 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 	if !r.HasStatus() {
 		t.Error("HasStatus is false although an object of the looked-up list has a status")
 	}
-	if list, err = r.Lookup(false, false).List(t.Context(), widget, "shop"); err != nil || list.Items[0].Object["status"] == nil {
+	if list, err = r.Lookup(false, false).List(t.Context(), widget, "shop"); err != nil ||
+		list.Items[0].Object["status"] == nil {
 		t.Errorf("the looked-up list lacks the status of its object: %+v, %v", list, err)
 	}
 	single := NewRecorder(c.target)
@@ -147,7 +148,8 @@ func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	t.Helper()
 	r := NewRecorder(c.target)
 	for _, name := range names {
-		if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", name); err != nil && !apierrors.IsNotFound(err) {
+		if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", name); err != nil &&
+			!apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
 	}
@@ -230,7 +232,8 @@ func TestOwnDependentsDoNotWake(t *testing.T) {
 		return version != ""
 	})
 	if c.wakes.Load() != 0 {
-		t.Error("the creation of a dependent of the component enqueued the component, although a look-up ignores own dependents")
+		t.Error("the creation of a dependent of the component enqueued the component, although a look-up ignores " +
+			"own dependents")
 	}
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || !equal {
 		t.Errorf("Refresh returned equal %t and the error %v, want true", equal, err)
@@ -264,7 +267,10 @@ func TestOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
 		}, true},
 		{"all versions were read", func(served generator.Capabilities) { served.APIVersions.All() }, false},
 		{"a version is served now", func(served generator.Capabilities) { served.APIVersions.Has("example.com/v1") }, false},
-		{"a version is not served any more", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") }, false},
+		{
+			"a version is not served any more", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") },
+			false,
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := served.Capabilities
@@ -342,8 +348,14 @@ func TestAfterARestartOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T)
 			served.APIVersions.Has("v1")
 			served.APIVersions.Has("absent/v1")
 		}, true},
-		{"a version is served now", "", func(served generator.Capabilities) { served.APIVersions.Has("example.com/v1") }, false},
-		{"a version is not served any more", "", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") }, false},
+		{
+			"a version is served now", "", func(served generator.Capabilities) { served.APIVersions.Has("example.com/v1") },
+			false,
+		},
+		{
+			"a version is not served any more", "", func(served generator.Capabilities) { served.APIVersions.Has("former/v1") },
+			false,
+		},
 		{"all versions were read", "", func(served generator.Capabilities) { served.APIVersions.All() }, false},
 		{"the most versions that a record has", "", askAll(maxAskedVersions, ""), true},
 		{"more versions than a record has", "", askAll(maxAskedVersions+1, ""), false},

@@ -39,7 +39,10 @@ func TestAComponentRecognisesWhatItReleased(t *testing.T) {
 			false, true,
 		},
 		{"an object that it released", nil, map[string]string{released: owner.String()}, false, true},
-		{name: "not an object that a controller has taken over since", annotations: map[string]string{released: owner.String()}, controlled: true},
+		{
+			name:        "not an object that a controller has taken over since",
+			annotations: map[string]string{released: owner.String()}, controlled: true,
+		},
 		{"not an object that another component released", nil, map[string]string{released: other.String()}, false, false},
 		{
 			"not an object that another component has taken over since",

@@ -42,11 +42,15 @@ func TestTheNumberOfNamesOfSourcesIsLimited(t *testing.T) {
 	m, series := newMeter(t)
 	var all []EventSource
 	for n := range maxEventSources + 10 {
-		all = append(all, EventSource{Kind: "inbound", Name: fmt.Sprint("source-", n), Values: 1, Answered: time.Unix(int64(n), 0)})
+		all = append(all, EventSource{
+			Kind: "inbound", Name: fmt.Sprint("source-", n), Values: 1,
+			Answered: time.Unix(int64(n), 0),
+		})
 	}
 	m.ExportEventSources(func() []EventSource { return all })
 	values := of(series(), "fairlead_source_values")
-	if len(values) != maxEventSources+1 || !slices.Contains(values, "fairlead_source_values{kind=inbound,source=<other>} 10") {
+	if len(values) != maxEventSources+1 || !slices.Contains(values,
+		"fairlead_source_values{kind=inbound,source=<other>} 10") {
 		t.Errorf("%d series: %v", len(values), values)
 	}
 	m.CountEventSource("inbound", "one-more", "equal", 1)
@@ -55,7 +59,8 @@ func TestTheNumberOfNamesOfSourcesIsLimited(t *testing.T) {
 		t.Error(diff)
 	}
 	answered := of(series(), "fairlead_source_last_answer_timestamp_seconds{kind=inbound,source=<other>}")
-	if want := []string{fmt.Sprintf("fairlead_source_last_answer_timestamp_seconds{kind=inbound,source=<other>} %d", maxEventSources+9)}; !slices.Equal(answered, want) {
+	if want := []string{fmt.Sprintf("fairlead_source_last_answer_timestamp_seconds{kind=inbound,source=<other>} %d",
+		maxEventSources+9)}; !slices.Equal(answered, want) {
 		t.Errorf("%v, want %v", answered, want)
 	}
 }

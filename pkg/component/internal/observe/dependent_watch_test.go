@@ -302,7 +302,8 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			must(t, s.Add(job(condition)))
 			must(t, s.Delete(job(condition)))
 			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished != want {
-				t.Errorf("the object has the presence %s and finished %v, want Absent and the result that the watch last showed", live.Presence, live.Finished)
+				t.Errorf("the object has the presence %s and finished %v, want Absent and the result that the watch last showed",
+					live.Presence, live.Finished)
 			}
 		})
 	}
@@ -315,7 +316,8 @@ func TestFinishedJobsAreRemembered(t *testing.T) {
 			synctest.Wait()
 			if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Absent || live.Finished ||
 				len(s.objects.observed) > 0 {
-				t.Errorf("the object has the presence %s and finished %v, and the watch stores %d objects", live.Presence, live.Finished, len(s.objects.observed))
+				t.Errorf("the object has the presence %s and finished %v, and the watch stores %d objects", live.Presence,
+					live.Finished, len(s.objects.observed))
 			}
 		})
 	})
@@ -373,7 +375,8 @@ func TestWatchesStopWithTheirLastUser(t *testing.T) {
 		}
 	}
 	if len(o.dependents.watches)+len(o.instances)+len(o.components) > 0 {
-		t.Errorf("these watches, instances and components are left after the last release: %v, %v and %v", o.dependents.watches, o.instances, o.components)
+		t.Errorf("these watches, instances and components are left after the last release: %v, %v and %v",
+			o.dependents.watches, o.instances, o.components)
 	}
 }
 
@@ -445,7 +448,8 @@ func TestTypesThatCanBeListedButNotWatched(t *testing.T) {
 		}
 		if live := s.observer.Live(Reader{}, settings); live.Presence != plan.Unknown ||
 			live.Reason != plan.WaitUnwatched {
-			t.Errorf("after a repeated refusal of the watch the object has the presence %s with the reason %q", live.Presence, live.Reason)
+			t.Errorf("after a repeated refusal of the watch the object has the presence %s with the reason %q", live.Presence,
+				live.Reason)
 		}
 	}
 	s.listFailed(watchFailure{reason: "ListFailed"})

@@ -77,7 +77,8 @@ func (f *watchFixture) expect(t *testing.T, enqueued, version string) {
 	}
 	live := f.observer.Live(Reader{}, settings)
 	if live.ResourceVersion != version || (live.Presence == plan.Present) != (version != "") {
-		t.Errorf("the watch shows the object as %s in version %q, want version %q", live.Presence, live.ResourceVersion, version)
+		t.Errorf("the watch shows the object as %s in version %q, want version %q", live.Presence,
+			live.ResourceVersion, version)
 	}
 }
 

@@ -84,7 +84,8 @@ func TestInstanceEventsEnqueueTheUsers(t *testing.T) {
 			must(t, c.do(s))
 			found, reason, _ := o.Instances(Reader{}, widgets)
 			if enqueued != c.enqueued || len(found) != c.found || reason != c.reason {
-				t.Errorf("the component was enqueued %d times, and the watch has the instances %v and the reason %q", enqueued, found, reason)
+				t.Errorf("the component was enqueued %d times, and the watch has the instances %v and the reason %q", enqueued,
+					found, reason)
 			}
 		})
 	}

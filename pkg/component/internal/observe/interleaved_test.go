@@ -32,7 +32,8 @@ func TestInterleavedWrites(t *testing.T) {
 					t.Fatalf("the random history with seed %d failed after the steps %s", seed, strings.Join(h.steps, ", "))
 				}
 				if !c.foreign && len(h.enqueued) > 0 {
-					t.Fatalf("the reconciler's own writes (seed %d) enqueued %v after the steps %s", seed, h.enqueued, strings.Join(h.steps, ", "))
+					t.Fatalf("the reconciler's own writes (seed %d) enqueued %v after the steps %s", seed, h.enqueued,
+						strings.Join(h.steps, ", "))
 				}
 				enqueued += len(h.enqueued)
 			}

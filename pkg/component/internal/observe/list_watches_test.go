@@ -116,7 +116,8 @@ func TestWatchListsDependentsByOwnerLabel(t *testing.T) {
 		if list, ok := action.(kubetesting.ListAction); ok {
 			selector := list.GetListRestrictions().Labels.String()
 			if action.GetNamespace() != "shop" || selector != reconciler+"/"+manifests.LabelOwnerID {
-				t.Errorf("the watch listed with the selector %q in namespace %q, want the owner label in namespace shop", selector, action.GetNamespace())
+				t.Errorf("the watch listed with the selector %q in namespace %q, want the owner label in namespace shop", selector,
+					action.GetNamespace())
 			}
 		}
 	}

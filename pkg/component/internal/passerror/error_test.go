@@ -28,8 +28,11 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 		after      time.Duration
 		state      metav1alpha1.State
 	}{
-		"a plain error is retried by default":                 {err: plain, reason: "Retrying", state: "Progressing"},
-		"a plain error is terminal if the caller passes this": {err: plain, terminal: true, reason: "Broken", isTerminal: true, state: "Stalled"},
+		"a plain error is retried by default": {err: plain, reason: "Retrying", state: "Progressing"},
+		"a plain error is terminal if the caller passes this": {
+			err: plain, terminal: true, reason: "Broken",
+			isTerminal: true, state: "Stalled",
+		},
 		"a terminal error stays terminal": {
 			err: reconcile.TerminalError(plain), reason: "Broken", isTerminal: true, state: "Stalled",
 		},
@@ -37,7 +40,10 @@ func TestFromAuthorClassifiesErrors(t *testing.T) {
 			err: fmt.Errorf("call: %w", &passerror.Retry{Cause: plain, After: time.Second}), terminal: true,
 			reason: "Retrying", after: time.Second, state: "Progressing",
 		},
-		"a negative delay is ignored": {err: &passerror.Retry{Cause: plain, After: -1}, reason: "Retrying", state: "Progressing"},
+		"a negative delay is ignored": {
+			err: &passerror.Retry{Cause: plain, After: -1}, reason: "Retrying",
+			state: "Progressing",
+		},
 		"a refusal of the deletion blocks the deletion": {
 			err: &passerror.Refusal{Cause: plain}, reason: "DeletionRefused", isTerminal: true, state: "DeletionBlocked",
 		},

@@ -75,8 +75,9 @@ func (c *component) next() string {
 
 func TestGates(t *testing.T) {
 	const (
-		namespaces, definitions, configuration = manifests.StageNamespaces, manifests.StageDefinitions, manifests.StageConfiguration
-		workloads, backends, instances         = manifests.StageWorkloads, manifests.StageBackends, manifests.StageInstances
+		namespaces, definitions, configuration = manifests.StageNamespaces, manifests.StageDefinitions,
+			manifests.StageConfiguration
+		workloads, backends, instances = manifests.StageWorkloads, manifests.StageBackends, manifests.StageInstances
 	)
 	// Each row sets the state of an earlier object; a later object is new. want has the actions and waits of the next
 	// plan.
@@ -164,13 +165,19 @@ func TestLaterWavesDoNotWaitForAClaimThatIsNotBound(t *testing.T) {
 		{"a claim that is not bound", inProgress, "create later, wait for earlier"},
 		{"a claim that is not created", missing, "create earlier"},
 		{"a claim that is not updated", outdated, "apply earlier"},
-		{"a claim that failed", func(c *component, o manifests.Object) { c.applied(o).state = ready.Failed }, "wait for earlier"},
+		{"a claim that failed", func(c *component, o manifests.Object) {
+			c.applied(o).
+				state = ready.Failed
+		}, "wait for earlier"},
 		{"a claim of another owner", refused, "wait for earlier"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			claim := desiredObject(0, manifests.StageConfiguration, "earlier")
 			claim.Key.Kind = "PersistentVolumeClaim"
-			x := &component{world: newWorld(), desired: []manifests.Object{claim, desiredObject(1, manifests.StageWorkloads, "later")}}
+			x := &component{world: newWorld(), desired: []manifests.Object{
+				claim,
+				desiredObject(1, manifests.StageWorkloads, "later"),
+			}}
 			c.state(x, claim)
 			if got := x.next(); got != c.want {
 				t.Errorf("the next plan is  %s\nwant %s", got, c.want)
@@ -300,9 +307,13 @@ func TestCounts(t *testing.T) {
 			c.applied(ok)
 			c.applied(slow).state = ready.Failed
 		}, true, 1, 2},
-		{"an object that waits for an earlier wave does not count as applied", []manifests.Object{slow, pending}, func(c *component) {
-			c.applied(slow).state = ready.InProgress
-		}, false, 0, 2},
+		{
+			"an object that waits for an earlier wave does not count as applied",
+			[]manifests.Object{slow, pending},
+			func(c *component) {
+				c.applied(slow).state = ready.InProgress
+			}, false, 0, 2,
+		},
 		{
 			"an object of another owner does not count as applied",
 			[]manifests.Object{ok},
@@ -315,7 +326,8 @@ func TestCounts(t *testing.T) {
 			c.setUp(x)
 			p := ForApply(Facts{Owner: us, Desired: c.desired, Inventory: x.inventory}.seen(x.world.watched))
 			if p.Applied != c.applied || p.Ready != c.ready || p.Desired != c.desires {
-				t.Errorf("the plan has applied %v and %d/%d ready objects; want %v and %d/%d", p.Applied, p.Ready, p.Desired, c.applied, c.ready, c.desires)
+				t.Errorf("the plan has applied %v and %d/%d ready objects; want %v and %d/%d", p.Applied, p.Ready, p.Desired,
+					c.applied, c.ready, c.desires)
 			}
 		})
 	}

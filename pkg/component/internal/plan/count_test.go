@@ -42,7 +42,8 @@ func TestRecordedObjectsAreCountedWithoutARendering(t *testing.T) {
 				return
 			}
 			if !known || p.Ready != c.want || p.Desired != 2 || len(p.Inventory) != 2 || len(p.Actions) != 0 {
-				t.Fatalf("known %t, %d of %d ready, %d recorded, %d actions", known, p.Ready, p.Desired, len(p.Inventory), len(p.Actions))
+				t.Fatalf("known %t, %d of %d ready, %d recorded, %d actions", known, p.Ready, p.Desired, len(p.Inventory),
+					len(p.Actions))
 			}
 			if c.reason != "" && (len(p.Waiting) != 1 || p.Waiting[0].Reason != c.reason || p.Waiting[0].Wave != 3) {
 				t.Errorf("waiting %v, want %s", p.Waiting, c.reason)

@@ -65,19 +65,25 @@ func TestDeletionOrder(t *testing.T) {
 			object(0, manifests.StageBackends, "webhook"), object(0, manifests.StageInstances, "instance"),
 		}, []string{"instance", "webhook", "workload", "configuration", "definition", "namespace"}},
 		{"waves are deleted in the reverse of the apply order", []manifests.Object{
-			object(-1, manifests.StageWorkloads, "first"), object(0, manifests.StageWorkloads, "second"), object(5, manifests.StageWorkloads, "third"),
+			object(-1, manifests.StageWorkloads, "first"), object(0, manifests.StageWorkloads, "second"),
+			object(5, manifests.StageWorkloads, "third"),
 		}, []string{"third", "second", "first"}},
 		{"the setting delete-order of an object overrides the reverse of the apply order", []manifests.Object{
 			ordered(object(0, manifests.StageWorkloads, "last"), 10), ordered(object(1, manifests.StageWorkloads, "first"), -10),
 			object(2, manifests.StageWorkloads, "between"),
 		}, []string{"first", "between", "last"}},
-		{"instances are deleted before all other objects, whatever their order, because their controller is among the other objects", []manifests.Object{
+		{"instances are deleted before all other objects, whatever their order, because their controller is among the " +
+			"other objects", []manifests.Object{
 			object(0, manifests.StageDefinitions, "definition"), object(9, manifests.StageWorkloads, "controller"),
 			ordered(object(9, manifests.StageInstances, "instance"), 100),
 		}, []string{"instance", "controller", "definition"}},
-		{"roles are deleted after definitions, because a role may contain the right to list the instances", []manifests.Object{
-			object(0, manifests.StageDefinitions, "definition"), role, object(0, manifests.StageNamespaces, "namespace"),
-		}, []string{"definition", "role", "namespace"}},
+		{
+			"roles are deleted after definitions, because a role may contain the right to list the instances",
+			[]manifests.Object{
+				object(0, manifests.StageDefinitions, "definition"), role, object(0, manifests.StageNamespaces, "namespace"),
+			},
+			[]string{"definition", "role", "namespace"},
+		},
 		{"objects of the same stage are deleted together", []manifests.Object{
 			object(0, manifests.StageWorkloads, "a"), object(0, manifests.StageWorkloads, "b"),
 		}, []string{"a+b"}},
@@ -110,7 +116,8 @@ func TestDeletionOrder(t *testing.T) {
 }
 
 func TestDeletionWaits(t *testing.T) {
-	controller, instance := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0, manifests.StageInstances, "instance")
+	controller, instance := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0,
+		manifests.StageInstances, "instance")
 	definition := desiredObject(0, manifests.StageDefinitions, "definition")
 	for _, c := range []struct {
 		name  string
@@ -151,7 +158,8 @@ func TestDeletionWaits(t *testing.T) {
 }
 
 func TestBlockers(t *testing.T) {
-	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0,
+		manifests.StageWorkloads, "controller")
 	for _, c := range []struct {
 		name     string
 		deleting bool
@@ -160,38 +168,54 @@ func TestBlockers(t *testing.T) {
 		setUp    func(*component)
 		want     string
 	}{
-		{name: "a deletion is blocked while foreign instances exist", deleting: true, foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
-		{name: "a deletion is blocked while instances cannot be listed", deleting: true, foreign: ForeignInstances{Err: errors.New("forbidden")}, want: "blocked by Widget.example.com"},
-		{name: "a deletion without foreign instances continues", deleting: true, want: "delete controller"},
-		{name: "foreign instances also block the pruning of a definition", foreign: ForeignInstances{Count: 1}, want: "blocked by Widget.example.com"},
 		{
-			name: "a definition that is still rendered does not block the pruning of other objects", desired: []manifests.Object{definition},
+			name: "a deletion is blocked while foreign instances exist", deleting: true, foreign: ForeignInstances{Count: 1},
+			want: "blocked by Widget.example.com",
+		},
+		{
+			name: "a deletion is blocked while instances cannot be listed", deleting: true,
+			foreign: ForeignInstances{Err: errors.New("forbidden")}, want: "blocked by Widget.example.com",
+		},
+		{name: "a deletion without foreign instances continues", deleting: true, want: "delete controller"},
+		{
+			name: "foreign instances also block the pruning of a definition", foreign: ForeignInstances{Count: 1},
+			want: "blocked by Widget.example.com",
+		},
+		{
+			name:    "a definition that is still rendered does not block the pruning of other objects",
+			desired: []manifests.Object{definition},
 			foreign: ForeignInstances{Count: 1}, want: "delete controller",
 		},
 		{
-			name: "a definition that now has another owner does not block the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
-			setUp: func(c *component) { c.world.objects[definition.Key].owner = them }, want: "delete controller",
+			name: "a definition that now has another owner does not block the deletion", deleting: true,
+			foreign: ForeignInstances{Count: 1},
+			setUp:   func(c *component) { c.world.objects[definition.Key].owner = them }, want: "delete controller",
 		},
 		{
-			name: "a definition without its owner label still blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
-			setUp: func(c *component) { c.world.objects[definition.Key].owner = "" }, want: "blocked by Widget.example.com",
+			name: "a definition without its owner label still blocks the deletion", deleting: true,
+			foreign: ForeignInstances{Count: 1},
+			setUp:   func(c *component) { c.world.objects[definition.Key].owner = "" }, want: "blocked by Widget.example.com",
 		},
 		{
-			name: "a definition that the watch does not show is read before it blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
-			setUp: func(c *component) { c.world.objects[definition.Key].labelled = false }, want: "read definition",
+			name: "a definition that the watch does not show is read before it blocks the deletion", deleting: true,
+			foreign: ForeignInstances{Count: 1},
+			setUp:   func(c *component) { c.world.objects[definition.Key].labelled = false }, want: "read definition",
 		},
 		{
 			name: "a definition that no longer exists does not block the deletion, and need not be read first", deleting: true,
 			setUp: func(c *component) { delete(c.world.objects, definition.Key) }, want: "delete controller",
 		},
 		{
-			name: "a definition whose state is unknown still blocks the deletion", deleting: true, foreign: ForeignInstances{Count: 1},
-			setUp: func(c *component) { c.world.blind[definition.Key] = true }, want: "blocked by Widget.example.com",
+			name: "a definition whose state is unknown still blocks the deletion", deleting: true,
+			foreign: ForeignInstances{Count: 1},
+			setUp:   func(c *component) { c.world.blind[definition.Key] = true }, want: "blocked by Widget.example.com",
 		},
 		{
-			name: "a definition that another client is deleting blocks the deletion, so that the controller of its instances stays", deleting: true,
+			name: "a definition that another client is deleting blocks the deletion, so that the controller of its " +
+				"instances stays", deleting: true,
 			foreign: ForeignInstances{Count: 1},
-			setUp:   func(c *component) { c.world.objects[definition.Key].terminating = true }, want: "blocked by Widget.example.com",
+			setUp:   func(c *component) { c.world.objects[definition.Key].terminating = true },
+			want:    "blocked by Widget.example.com",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -212,7 +236,8 @@ func TestBlockers(t *testing.T) {
 }
 
 func TestDefinitionsOfOthers(t *testing.T) {
-	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0,
+		manifests.StageWorkloads, "controller")
 	for _, c := range []struct {
 		name    string
 		setUp   func(*component)
@@ -225,7 +250,8 @@ func TestDefinitionsOfOthers(t *testing.T) {
 			e.UID, e.Digest, e.Fields = "", "", ""
 			c.inventory[definition.Key] = e
 		}, false},
-		{"a definition that another client created in place of the component's definition does not block the deletion", func(c *component) {
+		{"a definition that another client created in place of the component's definition does not block " +
+			"the deletion", func(c *component) {
 			c.applied(definition)
 			c.world.add(definition.Key, "", "")
 		}, false},
@@ -243,7 +269,10 @@ func TestDefinitionsOfOthers(t *testing.T) {
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := &component{world: newWorld(), deleting: true, foreign: map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1}}}
+			x := &component{
+				world: newWorld(), deleting: true,
+				foreign: map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1}},
+			}
 			x.applied(controller)
 			c.setUp(x)
 			p := x.pass(func(_ Facts, p Plan) {
@@ -268,7 +297,8 @@ func TestDeletionOfNothingIsDone(t *testing.T) {
 
 func TestAdditionalManagedTypes(t *testing.T) {
 	gadgets := manifests.ManagedType{GroupKind: schema.GroupKind{Group: "*.example.com", Kind: "Gadget"}}
-	controller, gadget := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0, manifests.StageInstances, "gadget")
+	controller, gadget := desiredObject(0, manifests.StageWorkloads, "controller"), desiredObject(0,
+		manifests.StageInstances, "gadget")
 	gadget.Key.Group, gadget.Key.Kind = "a.example.com", "Gadget"
 	for _, c := range []struct {
 		name  string
@@ -277,7 +307,8 @@ func TestAdditionalManagedTypes(t *testing.T) {
 	}{
 		{"instances of additional managed types are deleted first", func(*component) {}, "delete gadget"},
 		{
-			"a deletion is blocked while foreign instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} },
+			"a deletion is blocked while foreign " +
+				"instances exist", func(c *component) { c.foreign[gadgets] = ForeignInstances{Count: 1} },
 			"blocked by Gadget.*.example.com",
 		},
 		{
@@ -293,7 +324,10 @@ func TestAdditionalManagedTypes(t *testing.T) {
 		}, "delete gadget, delete controller"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := &component{world: newWorld(), deleting: true, managed: []manifests.ManagedType{gadgets}, foreign: map[manifests.ManagedType]ForeignInstances{}}
+			x := &component{
+				world: newWorld(), deleting: true, managed: []manifests.ManagedType{gadgets},
+				foreign: map[manifests.ManagedType]ForeignInstances{},
+			}
 			x.applied(controller)
 			x.applied(gadget)
 			c.setUp(x)

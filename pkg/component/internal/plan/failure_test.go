@@ -14,8 +14,16 @@ func TestWhichFailuresArePropertiesOfTheObject(t *testing.T) {
 		{"a manifest that is too large", Failure{Class: Terminal, Reason: WaitTooLarge}, true, false},
 		{"an object of somebody else", Failure{Class: Terminal, Reason: WaitOwnershipConflict}, true, false},
 		{"a refusal by a webhook", Failure{Class: Terminal, Reason: WaitInvalid, Cause: CauseAdmission}, false, false},
-		{"a node port of another Service", Failure{Class: Terminal, Reason: WaitInvalid, Cause: CauseAllocated}, false, false},
-		{"a webhook without dry runs", Failure{Class: Terminal, Reason: "BadRequest", Cause: CauseDryRunUnsupported}, false, false},
+		{
+			"a node port of another Service",
+			Failure{Class: Terminal, Reason: WaitInvalid, Cause: CauseAllocated},
+			false, false,
+		},
+		{
+			"a webhook without dry runs",
+			Failure{Class: Terminal, Reason: "BadRequest", Cause: CauseDryRunUnsupported},
+			false, false,
+		},
 		{"a missing right", Failure{Class: Terminal, Reason: WaitForbidden, Cause: CauseMissingRight}, false, false},
 		{"an exceeded quota", Failure{Class: Terminal, Reason: WaitForbidden}, false, false},
 		{"a missing namespace", Failure{Class: Transient, Reason: WaitNamespaceMissing}, false, false},

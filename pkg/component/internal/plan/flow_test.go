@@ -29,7 +29,8 @@ var flowRows = []row{
 		"waits, Terminating: it is being deleted; the component only observes it, and waits for another one",
 	},
 	{
-		"names the finalizers that hold an observed object", edits(observing, ownedByOthers, heldBy("kubernetes.io/pvc-protection")),
+		"names the finalizers that hold an observed object",
+		edits(observing, ownedByOthers, heldBy("kubernetes.io/pvc-protection")),
 		"waits, Terminating: it is being deleted; it is gone when other controllers have removed their finalizers: " +
 			"kubernetes.io/pvc-protection (a pod uses the claim); the component only observes it, and waits for another one",
 	},
@@ -44,7 +45,8 @@ var flowRows = []row{
 		"Orphan: the component only observes it (uid u1, version 7) [repair]",
 	},
 	{
-		"releases an object without its label, if it has the recorded UID and our fields", edits(observing, recorded, unlabelled),
+		"releases an object without its label, if it has the recorded UID and our fields",
+		edits(observing, recorded, unlabelled),
 		"Orphan: the component only observes it (uid u1, version 7) [repair]",
 	},
 
@@ -65,14 +67,22 @@ var flowRows = []row{
 		"waits, ExportMissing: it waits for x",
 	},
 	{
-		"fails if a hole cannot be filled", edits(bound, func(s *scene) { s.unbound = &Unbound{Message: "wrong type", Failed: true} }),
+		"fails if a hole cannot be filled", edits(bound, func(s *scene) {
+			s.unbound = &Unbound{
+				Message: "wrong type",
+				Failed:  true,
+			}
+		}),
 		"fails (Terminal), BindingFailed: wrong type",
 	},
 	{
 		"updates an object of the same revision whose value changed", edits(bound, otherValue, sameRevision),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
-	{"keeps an object of the same revision that was rendered differently", edits(bound, otherTemplate, sameRevision), "done"},
+	{
+		"keeps an object of the same revision that was rendered differently", edits(bound, otherTemplate, sameRevision),
+		"done",
+	},
 	{
 		"does not run a Job again because a value changed", edits(bound, otherValue, sameRevision, aJob), "done",
 	},
@@ -86,7 +96,8 @@ var flowRows = []row{
 		"Read: it exports values that no watch shows (uid u1, version 7) [repair]",
 	},
 	{
-		"reads an object with a status whose exports the watch did not evaluate", edits(exporting, aDeployment, unreadExports),
+		"reads an object with a status whose exports the watch did not evaluate",
+		edits(exporting, aDeployment, unreadExports),
 		"Read: it exports values that no watch shows (uid u1, version 7) [repair]",
 	},
 	{
@@ -97,11 +108,13 @@ var flowRows = []row{
 	{"reads an object with exports once in a pass", edits(exporting, answered(VerbRead)), "done"},
 	{"does not read an object whose exports are known", edits(exporting, knownExports(nil)), "done"},
 	{
-		"is done although an export has no value yet", edits(exporting, knownExports(map[string]ExportFailure{"x": {Message: "later", Missing: true}})),
+		"is done although an export has no value yet",
+		edits(exporting, knownExports(map[string]ExportFailure{"x": {Message: "later", Missing: true}})),
 		"done",
 	},
 	{
-		"fails if the expression of an export fails", edits(exporting, knownExports(map[string]ExportFailure{"x": {Message: "no such overload"}})),
+		"fails if the expression of an export fails",
+		edits(exporting, knownExports(map[string]ExportFailure{"x": {Message: "no such overload"}})),
 		"fails (Terminal), ExportFailed: export x: no such overload [applied]",
 	},
 	{
@@ -213,11 +226,15 @@ func TestObservedObjectsAreNotRecorded(t *testing.T) {
 	o.Settings.ReconcilePolicy = metav1alpha1.ReconcileObserve
 	live := Observed{Presence: Present, UID: "u", Owner: them, Readiness: ready.Result{State: ready.Ready}}
 	f := Facts{
-		Owner: us, Inventory: Inventory{o.Key: {Version: "v1", Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name, UID: "old"}},
+		Owner: us, Inventory: Inventory{o.Key: {
+			Version: "v1", Kind: o.Key.Kind, Namespace: o.Key.Namespace, Name: o.Key.Name,
+			UID: "old",
+		}},
 		Desired: []manifests.Object{o},
 	}.seen(func(manifests.Key) Observed { return live })
 	p := ForApply(f)
-	if len(p.Actions)+len(p.Waiting)+len(p.Inventory) != 0 || p.Ready != 1 || p.Desired != 1 || len(p.Observed) != 1 || p.Record {
+	if len(p.Actions)+len(p.Waiting)+len(p.Inventory) != 0 || p.Ready != 1 || p.Desired != 1 || len(p.Observed) != 1 ||
+		p.Record {
 		t.Errorf("got %+v", p)
 	}
 }

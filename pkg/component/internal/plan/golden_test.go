@@ -85,45 +85,67 @@ var stories = []story{
 			c.world.slow[o.Key] = true
 		}
 	}},
-	{"first-apply-ready-at-once", "All objects are ready as soon as they are written. A single pass applies all of them.", func(c *component) {
-		c.desired = shop
-	}},
-	{"restart-after-a-crash", "Three objects were created, but the responses were not recorded. We do not own all fields of one of these objects.", func(c *component) {
-		c.desired = shop
-		for _, o := range []manifests.Object{shopNamespace, widgetType, settings} {
-			c.applied(o)
-			e := c.inventory[o.Key]
-			e.UID, e.Digest, e.Fields = "", "", ""
-			c.inventory[o.Key] = e
-		}
-		c.world.uncovered[settings.Key] = true
-	}},
-	{"upgrade", "A configuration and two workloads change. One workload is no longer rendered, and one workload is new.", func(c *component) {
-		old := desiredObject(0, manifests.StageWorkloads, "old")
-		for _, o := range append(slices.Clone(shop), old) {
-			c.applied(o)
-		}
-		fresh := desiredObject(1, manifests.StageWorkloads, "fresh")
-		c.desired = []manifests.Object{shopNamespace, widgetType, changed(settings), changed(controller), hook, widget, fresh, changed(front)}
-		c.world.slow[controller.Key], c.world.slow[fresh.Key], c.world.held[old.Key] = true, true, true
-	}},
-	{"repair", "One object drifted, one object was deleted, and one object lost its label, while the first wave is not ready.", func(c *component) {
-		c.desired = shop
-		for _, o := range shop {
-			c.applied(o)
-		}
-		c.world.objects[controller.Key].state = ready.InProgress
-		c.world.drift(c.world.objects[settings.Key])
-		delete(c.world.objects, front.Key)
-		notOurs := c.world.objects[hook.Key]
-		notOurs.owner, notOurs.labelled = "", false
-		c.world.touch(notOurs)
-	}},
-	{"conflict", "The configuration has another owner. Later stages and waves wait, and no object is pruned.", func(c *component) {
-		c.desired = shop
-		c.applied(desiredObject(0, manifests.StageConfiguration, "old"))
-		c.world.add(settings.Key, them, "d1")
-	}},
+	{
+		"first-apply-ready-at-once",
+		"All objects are ready as soon as they are written. A single pass applies all of them.", func(c *component) {
+			c.desired = shop
+		},
+	},
+	{
+		"restart-after-a-crash",
+		"Three objects were created, but the responses were not recorded. We do not own all fields of one of " +
+			"these objects.", func(c *component) {
+			c.desired = shop
+			for _, o := range []manifests.Object{shopNamespace, widgetType, settings} {
+				c.applied(o)
+				e := c.inventory[o.Key]
+				e.UID, e.Digest, e.Fields = "", "", ""
+				c.inventory[o.Key] = e
+			}
+			c.world.uncovered[settings.Key] = true
+		},
+	},
+	{
+		"upgrade",
+		"A configuration and two workloads change. One workload is no longer rendered, and one " +
+			"workload is new.", func(c *component) {
+			old := desiredObject(0, manifests.StageWorkloads, "old")
+			for _, o := range append(slices.Clone(shop), old) {
+				c.applied(o)
+			}
+			fresh := desiredObject(1, manifests.StageWorkloads, "fresh")
+			c.desired = []manifests.Object{
+				shopNamespace, widgetType, changed(settings), changed(controller), hook,
+				widget, fresh,
+				changed(front),
+			}
+			c.world.slow[controller.Key], c.world.slow[fresh.Key], c.world.held[old.Key] = true, true, true
+		},
+	},
+	{
+		"repair",
+		"One object drifted, one object was deleted, and one object lost its label, while the first wave " +
+			"is not ready.", func(c *component) {
+			c.desired = shop
+			for _, o := range shop {
+				c.applied(o)
+			}
+			c.world.objects[controller.Key].state = ready.InProgress
+			c.world.drift(c.world.objects[settings.Key])
+			delete(c.world.objects, front.Key)
+			notOurs := c.world.objects[hook.Key]
+			notOurs.owner, notOurs.labelled = "", false
+			c.world.touch(notOurs)
+		},
+	},
+	{
+		"conflict",
+		"The configuration has another owner. Later stages and waves wait, and no object is pruned.", func(c *component) {
+			c.desired = shop
+			c.applied(desiredObject(0, manifests.StageConfiguration, "old"))
+			c.world.add(settings.Key, them, "d1")
+		},
+	},
 	{"adoption", "The namespace and the configuration already exist, and have no owner.", func(c *component) {
 		c.desired = []manifests.Object{shopNamespace, settings, controller}
 		c.world.add(shopNamespace.Key, "", "")
@@ -138,86 +160,131 @@ var stories = []story{
 		}
 		c.world.held[controller.Key] = true
 	}},
-	{"purge", "A migration is deleted when its wave is ready, and finalizers delay its deletion. Objects of later purge waves are deleted after that.", func(c *component) {
-		c.desired = []manifests.Object{shopNamespace, purgedAt(1, desiredObject(0, manifests.StageConfiguration, "scratch")), settings, migration, front}
+	{"purge", "A migration is deleted when its wave is ready, and finalizers delay its deletion. Objects of later purge " +
+		"waves are deleted after that.", func(c *component) {
+		c.desired = []manifests.Object{
+			shopNamespace, purgedAt(1, desiredObject(0, manifests.StageConfiguration, "scratch")),
+			settings, migration, front,
+		}
 		c.world.slow[migration.Key], c.world.held[migration.Key] = true, true
 	}},
-	{"purge-upgrade", "A purged object runs again because its manifest changed. Another object stays purged.", func(c *component) {
-		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
-		c.desired = []manifests.Object{shopNamespace, settings, changed(migration), other, front}
-		for _, o := range []manifests.Object{shopNamespace, settings, front} {
-			c.applied(o)
-		}
-		c.purged(migration)
-		c.purged(other)
-	}},
-	{"purge-in-turn", "Objects are purged in the order of their purge waves, also in waves without objects to apply.", func(c *component) {
-		first := purgedAt(3, desiredObject(0, manifests.StageWorkloads, "first"))
-		second := purgedAt(2, desiredObject(1, manifests.StageWorkloads, "second"))
-		c.desired = []manifests.Object{first, second, desiredObject(4, manifests.StageWorkloads, "front")}
-	}},
-	{"purge-after-a-crash", "Two objects were recorded as completed before a crash. Only one of them was deleted before the crash.", func(c *component) {
-		other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
-		c.desired = []manifests.Object{migration, other}
-		for _, o := range c.desired {
-			c.applied(o)
-			e := c.inventory[o.Key]
+	{
+		"purge-upgrade",
+		"A purged object runs again because its manifest changed. Another object stays purged.", func(c *component) {
+			other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
+			c.desired = []manifests.Object{shopNamespace, settings, changed(migration), other, front}
+			for _, o := range []manifests.Object{shopNamespace, settings, front} {
+				c.applied(o)
+			}
+			c.purged(migration)
+			c.purged(other)
+		},
+	},
+	{
+		"purge-in-turn",
+		"Objects are purged in the order of their purge waves, also in waves without objects to apply.", func(c *component) {
+			first := purgedAt(3, desiredObject(0, manifests.StageWorkloads, "first"))
+			second := purgedAt(2, desiredObject(1, manifests.StageWorkloads, "second"))
+			c.desired = []manifests.Object{first, second, desiredObject(4, manifests.StageWorkloads, "front")}
+		},
+	},
+	{
+		"purge-after-a-crash",
+		"Two objects were recorded as completed before a crash. Only one of them was deleted " +
+			"before the crash.", func(c *component) {
+			other := purgedAt(0, desiredObject(0, manifests.StageWorkloads, "other"))
+			c.desired = []manifests.Object{migration, other}
+			for _, o := range c.desired {
+				c.applied(o)
+				e := c.inventory[o.Key]
+				e.Completed = true
+				c.inventory[o.Key] = e
+			}
+			delete(c.world.objects, migration.Key)
+		},
+	},
+	{
+		"purge-taken-over",
+		"Another owner took over an object after it was recorded as completed. The object " +
+			"is not purged.", func(c *component) {
+			c.desired = []manifests.Object{migration, front}
+			c.applied(migration).owner = them
+			e := c.inventory[migration.Key]
 			e.Completed = true
-			c.inventory[o.Key] = e
-		}
-		delete(c.world.objects, migration.Key)
-	}},
-	{"purge-taken-over", "Another owner took over an object after it was recorded as completed. The object is not purged.", func(c *component) {
-		c.desired = []manifests.Object{migration, front}
-		c.applied(migration).owner = them
-		e := c.inventory[migration.Key]
-		e.Completed = true
-		c.inventory[migration.Key] = e
-	}},
-	{"deletion", "Instances are deleted first, then their controller, later the definition, and the namespace last. Another owner has taken over one object.", func(c *component) {
-		for _, o := range shop {
-			c.applied(o)
-		}
-		c.deleting = true
-		c.world.held[widget.Key], c.world.held[controller.Key] = true, true
-		c.world.objects[settings.Key].owner = them
-		delete(c.world.objects, hook.Key)
-	}},
-	{"deletion-phases", "A slow Job runs before the deletion, and another Job runs after the deletion. Finalizers delay the deletion of the second Job.", func(c *component) {
-		prepare(c)
-		c.world.slow[preJob.Key], c.world.slow[postJob.Key], c.world.held[postJob.Key], c.world.held[controller.Key] = true, true, true, true
-	}},
-	{"deletion-phases-shared", "A Job is an ordinary dependent, and runs again in both deletion phases.", func(c *component) {
-		inPre, inPost := phased(manifests.PhasePreDelete, "job"), phased(manifests.PhasePostDelete, "job")
-		notPostDelete := phased(manifests.PhaseApply, "job")
-		c.applied(settings)
-		c.purged(notPostDelete)
-		c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
-	}},
-	{"deletion-phases-left-out", "The delete policy orphan releases all dependents, one of which is also an object of a phase. No Job runs.", func(c *component) {
-		prepare(c)
-		shared := phased(manifests.PhaseApply, "shared")
-		c.applied(shared)
-		c.postDelete = append(c.postDelete, phased(manifests.PhasePostDelete, "shared"))
-		c.orphans = true
-		for key, e := range c.inventory {
-			e.DeletePolicy = metav1alpha1.DeleteOrphan
-			c.inventory[key] = e
-		}
-	}},
-	{"deletion-phases-policy-not-recorded", "The component has the delete policy orphan, but the policy delete is recorded. The dependents are deleted, and the Jobs run.", func(c *component) {
-		prepare(c)
-		c.orphans = true
-	}},
-	{"deletion-phases-after-a-crash", "The pre-delete Job was created, but the response was not recorded. The post-delete Job was deleted.", func(c *component) {
-		prepare(c)
-		c.applied(preJob)
-		e := c.inventory[preJob.Key]
-		e.UID, e.Digest, e.Fields = "", "", ""
-		c.inventory[preJob.Key] = e
-		e = metav1alpha1.InventoryEntry{Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "post", Phase: "post-delete", Digest: "d1", Completed: true}
-		c.inventory[postJob.Key] = e
-	}},
+			c.inventory[migration.Key] = e
+		},
+	},
+	{
+		"deletion",
+		"Instances are deleted first, then their controller, later the definition, and the namespace last. Another owner " +
+			"has taken over one object.", func(c *component) {
+			for _, o := range shop {
+				c.applied(o)
+			}
+			c.deleting = true
+			c.world.held[widget.Key], c.world.held[controller.Key] = true, true
+			c.world.objects[settings.Key].owner = them
+			delete(c.world.objects, hook.Key)
+		},
+	},
+	{
+		"deletion-phases",
+		"A slow Job runs before the deletion, and another Job runs after the deletion. Finalizers delay the deletion of " +
+			"the second Job.", func(c *component) {
+			prepare(c)
+			c.world.slow[preJob.Key], c.world.slow[postJob.Key], c.world.held[postJob.Key], c.world.held[controller.Key] = true,
+				true, true, true
+		},
+	},
+	{
+		"deletion-phases-shared",
+		"A Job is an ordinary dependent, and runs again in both deletion phases.", func(c *component) {
+			inPre, inPost := phased(manifests.PhasePreDelete, "job"), phased(manifests.PhasePostDelete, "job")
+			notPostDelete := phased(manifests.PhaseApply, "job")
+			c.applied(settings)
+			c.purged(notPostDelete)
+			c.deleting, c.preDelete, c.postDelete = true, []manifests.Object{inPre}, []manifests.Object{inPost}
+		},
+	},
+	{
+		"deletion-phases-left-out",
+		"The delete policy orphan releases all dependents, one of which is also an object of a phase. " +
+			"No Job runs.", func(c *component) {
+			prepare(c)
+			shared := phased(manifests.PhaseApply, "shared")
+			c.applied(shared)
+			c.postDelete = append(c.postDelete, phased(manifests.PhasePostDelete, "shared"))
+			c.orphans = true
+			for key, e := range c.inventory {
+				e.DeletePolicy = metav1alpha1.DeleteOrphan
+				c.inventory[key] = e
+			}
+		},
+	},
+	{
+		"deletion-phases-policy-not-recorded",
+		"The component has the delete policy orphan, but the policy delete is recorded. The dependents are deleted, and " +
+			"the Jobs run.", func(c *component) {
+			prepare(c)
+			c.orphans = true
+		},
+	},
+	{
+		"deletion-phases-after-a-crash",
+		"The pre-delete Job was created, but the response was not recorded. The post-delete Job " +
+			"was deleted.", func(c *component) {
+			prepare(c)
+			c.applied(preJob)
+			e := c.inventory[preJob.Key]
+			e.UID, e.Digest, e.Fields = "", "", ""
+			c.inventory[preJob.Key] = e
+			e = metav1alpha1.InventoryEntry{
+				Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "post",
+				Phase: "post-delete", Digest: "d1", Completed: true,
+			}
+			c.inventory[postJob.Key] = e
+		},
+	},
 	{"deletion-phases-skipped", "The namespace of the Jobs is being deleted. The Jobs are skipped.", func(c *component) {
 		prepare(c)
 		c.world.closed["shop"] = true
@@ -231,18 +298,29 @@ var stories = []story{
 			c.applied(o)
 		}
 		c.deleting = true
-		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "other", Name: "theirs"}}}}
+		c.foreign = map[manifests.ManagedType]ForeignInstances{widgets: {
+			Count: 1,
+			Keys:  []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "other", Name: "theirs"}},
+		}}
 	}},
-	{"deletion-keeps-claims", "One PersistentVolumeClaim is orphaned, and another claim is deleted. The namespace is not deleted while it holds the orphaned claim.", func(c *component) {
-		kept, cache := desiredObject(0, manifests.StageConfiguration, "data"), desiredObject(0, manifests.StageConfiguration, "cache")
-		kept.Key.Group, kept.Key.Kind = "", "PersistentVolumeClaim"
-		cache.Key.Group, cache.Key.Kind, cache.Settings.DeletePolicy = "", "PersistentVolumeClaim", metav1alpha1.DeleteDelete
-		for _, o := range []manifests.Object{shopNamespace, kept, cache, controller} {
-			c.applied(o)
-		}
-		c.deleting = true
-		c.contents = map[string]Contents{"shop": {Count: 1, Keys: []manifests.Key{{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "data"}}}}
-	}},
+	{
+		"deletion-keeps-claims",
+		"One PersistentVolumeClaim is orphaned, and another claim is deleted. The namespace is not deleted while it holds " +
+			"the orphaned claim.", func(c *component) {
+			kept, cache := desiredObject(0, manifests.StageConfiguration, "data"), desiredObject(0, manifests.StageConfiguration,
+				"cache")
+			kept.Key.Group, kept.Key.Kind = "", "PersistentVolumeClaim"
+			cache.Key.Group, cache.Key.Kind, cache.Settings.DeletePolicy = "", "PersistentVolumeClaim", metav1alpha1.DeleteDelete
+			for _, o := range []manifests.Object{shopNamespace, kept, cache, controller} {
+				c.applied(o)
+			}
+			c.deleting = true
+			c.contents = map[string]Contents{"shop": {
+				Count: 1,
+				Keys:  []manifests.Key{{Kind: "PersistentVolumeClaim", Namespace: "shop", Name: "data"}},
+			}}
+		},
+	},
 	{"deletion-blind", "Workloads cannot be watched for a while. They are not treated as gone.", func(c *component) {
 		for _, o := range shop {
 			c.applied(o)
@@ -329,7 +407,8 @@ func (p Plan) text(before Inventory) string {
 		fmt.Fprintf(&b, "  wave %d: wait for %s: %s: %s\n", w.Wave, w.Key, w.Reason, w.Message)
 	}
 	for _, x := range p.Blocked {
-		fmt.Fprintf(&b, "  blocked: %d foreign instances of %s: %s\n", x.Foreign.Count, x.Type, strings.Trim(fmt.Sprint(x.Foreign.Keys), "[]"))
+		fmt.Fprintf(&b, "  blocked: %d foreign instances of %s: %s\n", x.Foreign.Count, x.Type,
+			strings.Trim(fmt.Sprint(x.Foreign.Keys), "[]"))
 	}
 	if p.Desired > 0 {
 		fmt.Fprintf(&b, "  %d/%d ready, applied: %v\n", p.Ready, p.Desired, p.Applied)

@@ -12,7 +12,8 @@ import (
 // and namespaces wait nevertheless.
 func TestGoneWhen(t *testing.T) {
 	last := desiredObject(2, manifests.StageWorkloads, "last")
-	early, beside := desiredObject(1, manifests.StageWorkloads, "early"), desiredObject(0, manifests.StageNamespaces, "home")
+	early, beside := desiredObject(1, manifests.StageWorkloads, "early"), desiredObject(0,
+		manifests.StageNamespaces, "home")
 	below := desiredObject(0, manifests.StageConfiguration, "below")
 	for _, c := range []struct {
 		name string
@@ -67,10 +68,14 @@ func TestGoneWhen(t *testing.T) {
 // The namespace is deleted only when all other objects are really gone.
 func TestNamespacesWaitDespiteGoneWhen(t *testing.T) {
 	c := &component{world: newWorld()}
-	object, home := desiredObject(0, manifests.StageWorkloads, "object"), desiredObject(0, manifests.StageNamespaces, "home")
+	object, home := desiredObject(0, manifests.StageWorkloads, "object"), desiredObject(0,
+		manifests.StageNamespaces, "home")
 	c.applied(object).terminating = true
 	c.applied(home)
-	f := Facts{Owner: us, Inventory: c.inventory, Reason: ReasonDeleted, Defaults: Policies{Delete: metav1alpha1.DeleteDelete}}
+	f := Facts{
+		Owner: us, Inventory: c.inventory, Reason: ReasonDeleted,
+		Defaults: Policies{Delete: metav1alpha1.DeleteDelete},
+	}
 	f = f.seen(func(key manifests.Key) Observed {
 		o := c.world.watched(key)
 		if key == object.Key {

@@ -220,7 +220,8 @@ func (r *randomGraph) checkDeleted(p Plan) string {
 func TestRecordedCyclesDoNotBlockADeletion(t *testing.T) {
 	c := &component{world: newWorld(), deleting: true}
 	for name, list := range map[string]string{
-		"a": "ConfigMap b", "b": "ConfigMap shop/c", "c": "ConfigMap a, ConfigMap leaf", "top": "ConfigMap a", "bad": "no key",
+		"a": "ConfigMap b", "b": "ConfigMap shop/c", "c": "ConfigMap a, ConfigMap leaf", "top": "ConfigMap a",
+		"bad":  "no key",
 		"leaf": "", "self": "ConfigMap self, @g", "member": "@g?",
 	} {
 		o := desiredObject(0, manifests.StageConfiguration, name)

@@ -52,18 +52,25 @@ func TestWaitsForDependencies(t *testing.T) {
 	}{
 		{"an object of a wave that is not reached", func(c *component) {
 			c.desired = []manifests.Object{slow(c, desiredObject(0, manifests.StageWorkloads, "first")), db, web}
-		}, "first: InProgress: it is InProgress\nweb: DependencyNotReady: waits for Deployment.apps shop/db: it is not applied yet"},
+		}, "first: InProgress: it is InProgress\nweb: DependencyNotReady: waits for Deployment.apps shop/db: it is " +
+			"not applied yet"},
 		{"an object that is not ready, and a chain", func(c *component) {
 			c.desired = []manifests.Object{slow(c, db), web, front, depending("end", front)}
 		}, "db: InProgress: it is InProgress\n" +
 			"web: DependencyNotReady: waits for Deployment.apps shop/db: it is InProgress\n" +
-			"front: DependencyNotReady: waits for Deployment.apps shop/web, which is held up by Deployment.apps shop/db: it is InProgress\n" +
-			"end: DependencyNotReady: waits for Deployment.apps shop/front, which is held up by Deployment.apps shop/db: it is InProgress"},
+			"front: DependencyNotReady: waits for Deployment.apps shop/web, which is held up by Deployment.apps " +
+			"shop/db: it is " +
+			"InProgress\n" +
+			"end: DependencyNotReady: waits for Deployment.apps shop/front, which is held up by Deployment.apps shop/db: it " +
+			"is InProgress"},
 		{"a failed object comes before others, and holds up its descendants alone", func(c *component) {
 			broken := desiredObject(4, manifests.StageWorkloads, "broken")
 			c.world.add(broken.Key, them, "theirs")
 			c.desired = []manifests.Object{slow(c, db), broken, depending("both", db, broken), depending("free")}
-			c.desired[3].Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "none", Optional: true}}, List: "@none?"}
+			c.desired[3].Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{
+				Group:    "none",
+				Optional: true,
+			}}, List: "@none?"}
 		}, "db: InProgress: it is InProgress\n" +
 			"Terminal broken: OwnershipConflict: it is owned by them; rename it here" + moves(podsStop) + "\n" +
 			"both: DependencyNotReady: waits for Deployment.apps shop/broken: it is owned by them … (and for 1 more)"},
@@ -111,8 +118,12 @@ func TestDependencyWithSeveralOrders(t *testing.T) {
 	c := &component{world: newWorld()}
 	first, last := desiredObject(0, manifests.StageWorkloads, "db"), desiredObject(2, manifests.StageWorkloads, "db")
 	last.Occurrence, last.Digest = 1, "d2"
-	c.desired = []manifests.Object{first, slow(c, desiredObject(1, manifests.StageWorkloads, "between")), last, depending("web", first)}
-	want := "between: InProgress: it is InProgress\nweb: DependencyNotReady: waits for Deployment.apps shop/db: it is not applied yet"
+	c.desired = []manifests.Object{
+		first, slow(c, desiredObject(1, manifests.StageWorkloads, "between")), last,
+		depending("web", first),
+	}
+	want := "between: InProgress: it is InProgress\nweb: DependencyNotReady: waits for Deployment.apps shop/db: it is " +
+		"not applied yet"
 	if got := waits(c.pass(func(Facts, Plan) {})); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -136,7 +147,8 @@ func TestTimeoutOfAWaitForDependencies(t *testing.T) {
 	}
 	c.pass(nothing)
 	p = c.pass(nothing)
-	want := "db: InProgress: it is InProgress\nTerminal web: Timeout: its dependencies are not ready within 2s: waits for " +
+	want := "db: InProgress: it is InProgress\n" +
+		"Terminal web: Timeout: its dependencies are not ready within 2s: waits for " +
 		"Deployment.apps shop/db: it is InProgress; it is applied as soon as they are ready"
 	if waits(p) != want || c.inventory[web.Key].HeldSince != start {
 		t.Errorf("got\n%s\nwant\n%s", waits(p), want)
@@ -155,15 +167,17 @@ func TestTimeoutOfAWaitForAValue(t *testing.T) {
 	db, web := desiredObject(0, manifests.StageWorkloads, "db"), depending("web")
 	web.Settings.Graph.DependsOn, web.Settings.Graph.Timeout = []manifests.Dependency{{Key: db.Key}}, 2*time.Second
 	f := Facts{
-		Owner: us, Desired: []manifests.Object{web}, Now: sceneTime, Unbound: map[manifests.Key]Unbound{web.Key: {Message: "it waits for x"}},
-		Live: Snapshot{web.Key: &Observed{Presence: Absent, Confirmed: true}},
+		Owner: us, Desired: []manifests.Object{web}, Now: sceneTime,
+		Unbound: map[manifests.Key]Unbound{web.Key: {Message: "it waits for x"}},
+		Live:    Snapshot{web.Key: &Observed{Presence: Absent, Confirmed: true}},
 	}
 	p := ForApply(f)
 	if got := waits(p); got != "web: ExportMissing: it waits for x" || p.NextDue.IsZero() {
 		t.Errorf("got %s, next plan at %s", got, p.NextDue)
 	}
 	f.Inventory, f.Now = p.Inventory, sceneTime.Add(3*time.Second)
-	want := "Terminal web: Timeout: its dependencies are not ready within 2s: it waits for x; it is applied as soon as they are ready"
+	want := "Terminal web: Timeout: its dependencies are not ready within 2s: it waits for x; it is applied as soon as " +
+		"they are ready"
 	if got := waits(ForApply(f)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -178,8 +192,10 @@ func TestAnObservedObjectWaitsForItsDependencies(t *testing.T) {
 	c := &component{world: newWorld()}
 	c.world.add(theirs.Key, them, "theirs")
 	c.desired = []manifests.Object{slow(c, db), theirs, web}
-	want := "db: InProgress: it is InProgress\ntheirs: DependencyNotReady: waits for Deployment.apps shop/db: it is InProgress\n" +
-		"web: DependencyNotReady: waits for Deployment.apps shop/theirs, which is held up by Deployment.apps shop/db: it is InProgress"
+	want := "db: InProgress: it is InProgress\ntheirs: DependencyNotReady: waits for Deployment.apps shop/db: it is " +
+		"InProgress\n" +
+		"web: DependencyNotReady: waits for Deployment.apps shop/theirs, which is held up by Deployment.apps shop/db: " +
+		"it is InProgress"
 	if got := waits(c.pass(func(Facts, Plan) {})); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -207,7 +223,8 @@ func TestAnExcludedObservedObjectIsReleased(t *testing.T) {
 
 // A later stage of the same wave may export the value that a condition waits for; a later wave may not.
 func TestAConditionWithoutAValueHoldsUpLaterWaves(t *testing.T) {
-	conditional, stage, wave := desiredObject(0, manifests.StageConfiguration, "conditional"), desiredObject(0, manifests.StageWorkloads, "stage"),
+	conditional, stage, wave := desiredObject(0, manifests.StageConfiguration, "conditional"), desiredObject(0,
+		manifests.StageWorkloads, "stage"),
 		desiredObject(1, manifests.StageConfiguration, "wave")
 	conditional.Held = &manifests.Held{Undecided: "why"}
 	for _, c := range []struct {
@@ -283,7 +300,8 @@ func TestDeletionOfInstancesAndTheirDependents(t *testing.T) {
 			break
 		}
 	}
-	if got, want := strings.Join(turns, "; "), "app1 app2; db1 db2; other; controller"; got != want || len(c.inventory) > 0 {
+	if got, want := strings.Join(turns, "; "), "app1 app2; db1 db2; other; controller"; got != want ||
+		len(c.inventory) > 0 {
 		t.Errorf("got %s, want %s; left %v", got, want, c.inventory)
 	}
 }
@@ -340,7 +358,10 @@ func largeGraph(inSync bool) Facts {
 		}
 	}
 	return Facts{
-		Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Owner: us, Names: Names{All: true}, Defaults: Policies{
+			Update:   metav1alpha1.UpdateSSAOverride,
+			Adoption: metav1alpha1.AdoptIfUnowned,
+		},
 		Desired: c.desired, Inventory: c.inventory,
 	}.seen(c.world.watched)
 }
@@ -375,7 +396,10 @@ func BenchmarkForApplyOfALargeGroup(b *testing.B) {
 		c.desired = append(c.desired, o)
 	}
 	f := Facts{
-		Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+		Owner: us, Names: Names{All: true}, Defaults: Policies{
+			Update:   metav1alpha1.UpdateSSAOverride,
+			Adoption: metav1alpha1.AdoptIfUnowned,
+		},
 		Desired: c.desired, Inventory: c.inventory,
 	}.seen(c.world.watched)
 	for b.Loop() {
@@ -404,7 +428,10 @@ func TestNamespacesAreDeletedAfterTheGraph(t *testing.T) {
 		c.applied(o)
 	}
 	unrelated := depending("unrelated")
-	unrelated.Settings.Graph = &manifests.GraphSettings{DependsOn: []manifests.Dependency{{Group: "none", Optional: true}}, List: "@none?"}
+	unrelated.Settings.Graph = &manifests.GraphSettings{
+		DependsOn: []manifests.Dependency{{Group: "none", Optional: true}},
+		List:      "@none?",
+	}
 	c.applied(unrelated)
 	c.world.held[unrelated.Key] = true
 	c.pass(func(Facts, Plan) {})

@@ -15,7 +15,8 @@ import (
 // guardedComponent returns a component that is being deleted, in a world where guards can be set up. The component has
 // a definition, and a namespace that is deleted after the definition.
 func guardedComponent() (c *component, definition manifests.Object) {
-	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageNamespaces, "namespace")
+	definition, namespace := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0,
+		manifests.StageNamespaces, "namespace")
 	definition.Key = manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition", Name: "definition"}
 	c = &component{world: newWorld(), deleting: true, guards: true, foreign: map[manifests.ManagedType]ForeignInstances{}}
 	c.applied(definition)
@@ -60,7 +61,8 @@ func expectSteps(t *testing.T, got []string, want ...string) {
 
 func TestGuard(t *testing.T) {
 	waiting := "wait for definition: NotGuarded"
-	t.Run("the admission guard is recorded, set up and probed; the definition is deleted when the guard is in effect, and then the guard is removed", func(t *testing.T) {
+	t.Run("the admission guard is recorded, set up and probed; the definition is deleted when the guard is in effect, "+
+		"and then the guard is removed", func(t *testing.T) {
 		c, definition := guardedComponent()
 		var due time.Time
 		expectSteps(t, c.steps(func(f Facts, p Plan) {
@@ -80,7 +82,8 @@ func TestGuard(t *testing.T) {
 			t.Errorf("after the deletion the inventory still has %v", c.inventory)
 		}
 	})
-	t.Run("the admission guard is removed if a foreign instance was created before the guard took effect, and then the deletion is blocked", func(t *testing.T) {
+	t.Run("the admission guard is removed if a foreign instance was created before the guard took effect, and then the "+
+		"deletion is blocked", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.steps(nothing)
@@ -94,21 +97,24 @@ func TestGuard(t *testing.T) {
 			t.Error("the field Guarded of a definition is still set after the guard was removed")
 		}
 	})
-	t.Run("the admission guard stays until it takes effect, and is removed then if foreign instances still exist", func(t *testing.T) {
+	t.Run("the admission guard stays until it takes effect, and is removed then if foreign "+
+		"instances still exist", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		expectSteps(t, c.steps(nothing), "probe guard", waiting)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("the admission guard is removed if it does not take effect in time and foreign instances exist", func(t *testing.T) {
+	t.Run("the admission guard is removed if it does not take effect in time and foreign "+
+		"instances exist", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.foreign[widgets] = ForeignInstances{Count: 1}
 		c.clock += int(guardTimeout / time.Second)
 		expectSteps(t, c.steps(nothing), "unguard guard", "blocked by Widget.example.com")
 	})
-	t.Run("the admission guard is set up again if it does not take effect in time, because another client may have removed it", func(t *testing.T) {
+	t.Run("the admission guard is set up again if it does not take effect in time, because another client may "+
+		"have removed it", func(t *testing.T) {
 		c, _ := guardedComponent()
 		c.steps(nothing)
 		c.clock += int(guardTimeout / time.Second)
@@ -126,7 +132,8 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	})
-	t.Run("the admission guard is removed before all other actions if the definition is desired again", func(t *testing.T) {
+	t.Run("the admission guard is removed before all other actions if the definition is "+
+		"desired again", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.deleting, c.desired = false, []manifests.Object{definition}
@@ -209,7 +216,10 @@ func sortedInventory(inv Inventory) []metav1alpha1.InventoryEntry {
 
 func TestGuardAfter(t *testing.T) {
 	now := time.Unix(1000, 0)
-	set := Guard{Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second), EffectiveSince: now.Add(-time.Second)}
+	set := Guard{
+		Name: "guard", SetUp: now.Add(-2 * time.Second), Definitions: widgetNames, Probed: now.Add(-time.Second),
+		EffectiveSince: now.Add(-time.Second),
+	}
 	fails := func(class FailureClass, reason WaitReason) Result {
 		return Result{Failure: &Failure{Class: class, Reason: reason}}
 	}
@@ -249,7 +259,8 @@ func TestGuardAfter(t *testing.T) {
 		},
 		{
 			"a guard that is in effect for the first time is in effect since this probe",
-			with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding, with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now }),
+			with(func(g *Guard) { g.EffectiveSince = time.Time{} }), VerbProbe, holding,
+			with(func(g *Guard) { g.Probed, g.EffectiveSince = now, now }),
 		},
 		{
 			"a guard that is still in effect keeps the time of the first probe",

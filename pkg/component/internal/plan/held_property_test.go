@@ -42,7 +42,10 @@ func (r *randomGraph) drawOutcomes(missing bool) {
 		}
 	}
 	if r.open = nil; missing && r.chance(20) {
-		r.open = []OpenExport{{AskedExport: AskedExport{AskedExport: metav1alpha1.AskedExport{Name: "x"}}, Message: "no value"}}
+		r.open = []OpenExport{{
+			AskedExport: AskedExport{AskedExport: metav1alpha1.AskedExport{Name: "x"}},
+			Message:     "no value",
+		}}
 	}
 }
 
@@ -85,7 +88,8 @@ func (r *randomGraph) checkOutcome(f Facts, a Action) string {
 		return r.checkPrune(f, a)
 	}
 	switch of := r.outcomes[a.Key]; {
-	case (of == outcomeObserved || of == outcomeReleased) && a.Verb == VerbOrphan, of == outcomeExcluded && a.Object == nil:
+	case (of == outcomeObserved || of == outcomeReleased) && a.Verb == VerbOrphan,
+		of == outcomeExcluded && a.Object == nil:
 	case of != outcomeApplied:
 		return fmt.Sprintf("%s %s, which is %s", a.Verb, a.Key, of)
 	case a.Verb == VerbCreate && a.Object.Undecided != nil:
@@ -154,7 +158,10 @@ func (r *randomGraph) checkEnd(p Plan) string {
 	for key, x := range r.before {
 		if now := r.world.objects[key]; r.theirs[key] && (now == nil || now.owner != them) {
 			return fmt.Sprintf("%s is not theirs any more", key)
-		} else if now == nil && !x.terminating && r.isRendered(key) && !slices.Contains([]outcome{outcomeApplied, outcomeExcluded}, r.outcomes[key]) {
+		} else if now == nil && !x.terminating && r.isRendered(key) && !slices.Contains([]outcome{
+			outcomeApplied,
+			outcomeExcluded,
+		}, r.outcomes[key]) {
 			return fmt.Sprintf("%s, which is %s, is gone", key, r.outcomes[key])
 		}
 	}
@@ -176,7 +183,8 @@ func (r *randomGraph) checkApplied(p Plan, o manifests.Object, blocked bool) str
 	former := r.before[key]
 	wasApplied := former.owner == us && former.digest == o.Digest
 	// Whether an object of a later wave waits for a value is not known before it is read.
-	waits := slices.ContainsFunc(p.Waiting, func(w Waiting) bool { return w.Key == key }) || !o.InGraph() && r.world.unwatched[key]
+	waits := slices.ContainsFunc(p.Waiting, func(w Waiting) bool { return w.Key == key }) || !o.InGraph() &&
+		r.world.unwatched[key]
 	of := r.outcomes[key]
 	switch {
 	case of == outcomeInactive:

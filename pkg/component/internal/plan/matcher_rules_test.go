@@ -66,7 +66,8 @@ func TestConflictOfAnExternal(t *testing.T) {
 		f.Repairs, f.Now = p.Repairs, f.Now.Add(time.Second)
 	}
 	messages = slices.Compact(messages)
-	if len(messages) != 1 || !strings.HasPrefix(messages[0], "it differs repeatedly from its manifest (spec.ttl: want 77, found ") {
+	if len(messages) != 1 || !strings.HasPrefix(messages[0],
+		"it differs repeatedly from its manifest (spec.ttl: want 77, found ") {
 		t.Errorf("the messages are %q", messages)
 	}
 }
@@ -90,7 +91,8 @@ func TestMatcherThatAlwaysDiffers(t *testing.T) {
 		t.Errorf("the object was written %d times in 10 seconds", writes)
 	}
 	p := ForApply(f)
-	if len(p.RepairConflicts) != 1 || p.RepairConflicts[0].Message[:len("its matcher says repeatedly")] != "its matcher says repeatedly" {
+	if len(p.RepairConflicts) != 1 ||
+		p.RepairConflicts[0].Message[:len("its matcher says repeatedly")] != "its matcher says repeatedly" {
 		t.Errorf("the repair conflicts are %+v", p.RepairConflicts)
 	}
 }

@@ -11,13 +11,17 @@ import (
 // namespace.
 func TestNamespaceIsCreatedOnce(t *testing.T) {
 	f := Facts{
-		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate}, Results: map[manifests.Key]Result{},
+		Owner: us, Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesCreate},
+		Results: map[manifests.Key]Result{},
 	}
 	for _, namespace := range []string{"shop", "shop", "bank", "shop"} {
 		o := desiredObject(0, manifests.StageWorkloads, string(rune('a'+len(f.Desired))))
 		o.Key.Namespace = namespace
 		f.Desired = append(f.Desired, o)
-		f.Results[o.Key] = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing}}
+		f.Results[o.Key] = Result{
+			Verb: VerbCreate, Attempts: 1,
+			Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing},
+		}
 	}
 	p := ForApply(f.seen(newWorld().watched))
 	var names []string

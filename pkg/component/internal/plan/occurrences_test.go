@@ -44,13 +44,19 @@ var occurrenceStories = []story{
 		c.desired = around("d1", "purged")
 		c.world.slow[controller.Key] = true
 	}},
-	{"occurrences-recreated", "A Job runs before and after a workload. Finalizers delay its deletion before the second run.", func(c *component) {
-		c.desired = around("d1", "recreated")
-		c.world.held[c.desired[0].Key] = true
-	}},
-	{"occurrences-in-place", "A Job with two occurrences is not recreated. It is applied again at its second occurrence.", func(c *component) {
-		c.desired = around("d1", "in place")
-	}},
+	{
+		"occurrences-recreated",
+		"A Job runs before and after a workload. Finalizers delay its deletion before the second run.", func(c *component) {
+			c.desired = around("d1", "recreated")
+			c.world.held[c.desired[0].Key] = true
+		},
+	},
+	{
+		"occurrences-in-place",
+		"A Job with two occurrences is not recreated. It is applied again at its second occurrence.", func(c *component) {
+			c.desired = around("d1", "in place")
+		},
+	},
 	{"occurrences-failed", "The first run of the Job fails. No later object is changed.", func(c *component) {
 		c.desired = around("d1", "recreated")
 		c.applied(c.desired[0]).state = ready.Failed
@@ -95,12 +101,17 @@ func (c *process) pass() (p Plan, done bool) {
 	record := false
 	for {
 		f := Facts{
-			Owner: us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
-			Desired: c.desired, Revision: c.revision, Inventory: inventory, Recorded: c.recorded, Results: results, Now: sceneTime,
+			Owner: us, Names: Names{All: true}, Defaults: Policies{
+				Update:   metav1alpha1.UpdateSSAOverride,
+				Adoption: metav1alpha1.AdoptIfUnowned,
+			},
+			Desired: c.desired, Revision: c.revision, Inventory: inventory, Recorded: c.recorded, Results: results,
+			Now: sceneTime,
 		}
 		f = f.seen(func(key manifests.Key) Observed {
 			watched := c.watched(key)
-			if o := results[key].Observed; o != nil && (watched.Presence != Present || watched.ResourceVersion == o.ResourceVersion) {
+			if o := results[key].Observed; o != nil && (watched.Presence != Present ||
+				watched.ResourceVersion == o.ResourceVersion) {
 				return *o
 			}
 			return watched
@@ -166,7 +177,10 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 				for _, unanswered := range []bool{false, true} {
 					name := fmt.Sprintf("%s, held %t, crash at %d, unanswered %t", how, held, crashAt, unanswered)
 					t.Run(name, func(t *testing.T) {
-						c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", how), crashAt: crashAt, unanswered: unanswered}
+						c := &process{
+							world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", how), crashAt: crashAt,
+							unanswered: unanswered,
+						}
 						c.held[c.desired[0].Key] = held
 						c.settle(t)
 						if !slices.Equal(c.told, want) {
@@ -196,7 +210,10 @@ func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 		for crashAt := 1; crashAt < 9; crashAt++ {
 			for _, unanswered := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, crash at %d, unanswered %t", how, crashAt, unanswered), func(t *testing.T) {
-					c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", how), crashAt: crashAt, unanswered: unanswered}
+					c := &process{
+						world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", how), crashAt: crashAt,
+						unanswered: unanswered,
+					}
 					c.pass()
 					c.desired, c.revision, c.told = around("d2", how), 2, nil
 					c.settle(t)
@@ -249,7 +266,10 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 	}{
 		"while the object stays at its first order":      {false, 1, nil},
 		"after the object was purged at its first order": {true, 1, nil},
-		"after the object was purged, in a new revision": {true, 2, []string{"create job", "delete job", "create job", "delete job"}},
+		"after the object was purged, in a new revision": {true, 2, []string{
+			"create job", "delete job", "create job",
+			"delete job",
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			former := around("d0", "purged")[:2]
@@ -261,7 +281,8 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
 				t.Fatalf("the inventory has the entry %s, want no occurrence", e)
 			}
-			p.told, p.revision, p.desired = nil, c.revision, around("d1", map[bool]string{true: "purged", false: "recreated"}[c.purged])
+			p.told, p.revision, p.desired = nil, c.revision, around("d1",
+				map[bool]string{true: "purged", false: "recreated"}[c.purged])
 			p.settle(t)
 			if !slices.Equal(p.told, c.want) {
 				t.Errorf("the passes made the wrong writes %q", p.told)
@@ -295,7 +316,8 @@ func TestARepairBetweenTwoOccurrencesIsThatOfTheFirst(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "in place")}
 	c.slow[controller.Key] = true
 	if p, _ := c.pass(); len(p.Waiting) != 1 || p.Ready != 0 || p.Desired != 2 {
-		t.Fatalf("the plan counts %d of %d objects as ready and waits for %v, want 0 of 2 and one waiting object", p.Ready, p.Desired, p.Waiting)
+		t.Fatalf("the plan counts %d of %d objects as ready and waits for %v, want 0 of 2 and one waiting object", p.Ready,
+			p.Desired, p.Waiting)
 	}
 	key := c.desired[0].Key
 	c.drift(c.objects[key])
@@ -357,11 +379,15 @@ func TestAfterTheLossOfTheRecordTheLiveObjectTellsTheOccurrence(t *testing.T) {
 	c := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: around("d1", "recreated")}
 	c.settle(t)
 	for key, e := range c.recorded {
-		c.recorded[key] = metav1alpha1.InventoryEntry{Group: e.Group, Version: e.Version, Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, UID: e.UID}
+		c.recorded[key] = metav1alpha1.InventoryEntry{
+			Group: e.Group, Version: e.Version, Kind: e.Kind,
+			Namespace: e.Namespace, Name: e.Name, UID: e.UID,
+		}
 	}
 	c.told = nil
 	c.settle(t)
 	if len(c.told) > 0 || c.recorded[c.desired[0].Key].Occurrence != 2 {
-		t.Errorf("the passes made the writes %q and recorded %s, want no write and occurrence 2", c.told, c.recorded[c.desired[0].Key])
+		t.Errorf("the passes made the writes %q and recorded %s, want no write and occurrence 2", c.told,
+			c.recorded[c.desired[0].Key])
 	}
 }

@@ -44,7 +44,8 @@ func TestAnOpenSetPrunesOnlyWhatTheRenderingExcludes(t *testing.T) {
 				AskedExport: AskedExport{AskedExport: metav1alpha1.AskedExport{Name: "x", Value: "1"}},
 				Message:     "no object exports it", Terminal: true,
 			}},
-			"excluded", "Part shop/web: the rendering asked for export x: no object exports it; the last value is used: 1; nothing",
+			"excluded",
+			"Part shop/web: the rendering asked for export x: no object exports it; the last value is used: 1; nothing",
 		},
 		{
 			"a value that vanished, of a Secret",
@@ -52,7 +53,9 @@ func TestAnOpenSetPrunesOnlyWhatTheRenderingExcludes(t *testing.T) {
 				AskedExport: metav1alpha1.AskedExport{Name: "x", Value: "1"},
 				Exporter:    manifests.Key{Kind: "Secret", Namespace: "shop", Name: "s"},
 			}, Message: "values of Secrets are not available"}},
-			"excluded", "Secret shop/s: the rendering asked for export x: values of Secrets are not available; the last value is used; nothing",
+			"excluded",
+			"Secret shop/s: the rendering asked for export x: values of Secrets are not available; the last value is " +
+				"used; nothing",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -98,7 +98,8 @@ func TestHandsOver(t *testing.T) {
 		t.Run(c.manager, func(t *testing.T) {
 			m, o, k := merge.TransferOf(c.manager), override.TransferOf(c.manager), keep.TransferOf(c.manager)
 			if m != c.merge || o != c.override || k != c.keep {
-				t.Errorf("the transfers of fields under ssa-merge, under ssa-override and of a restored object are %s, %s and %s", m, o, k)
+				t.Errorf("the transfers of fields under ssa-merge, under ssa-override and of a restored object are %s, %s and %s",
+					m, o, k)
 			}
 		})
 	}
@@ -112,7 +113,9 @@ func TestAdvice(t *testing.T) {
 	}{
 		{
 			"to recreate, with what that loses",
-			edits(newManifest), "keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but " + podsStop,
+			edits(newManifest),
+			"keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and " +
+				"creates it again with the new value, but " + podsStop,
 		},
 		{
 			"not to set the policy recreate if the object has this policy",
@@ -124,9 +127,12 @@ func TestAdvice(t *testing.T) {
 				"unless its volume has the reclaim policy Retain",
 		},
 		{
-			"to rename a Job that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned),
-			"Job.batch shop/web exists already, from the Helm release shop/web, with another template; render it with another name; or, " +
-				"if its work is done, delete it, so that it is created and runs; its logs are lost, and its work may be done again: " +
+			"to rename a Job that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(),
+				adoptingUnowned),
+			"Job.batch shop/web exists already, from the Helm release shop/web, with another template; render it with " +
+				"another name; or, " +
+				"if its work is done, delete it, so that it is created and runs; its logs are lost, and its work may be " +
+				"done again: " +
 				"kubectl delete -n shop job.batch web",
 		},
 	} {
@@ -154,7 +160,10 @@ func TestAnAdoptionSaysThatAJobIsComplete(t *testing.T) {
 		want  string
 	}{
 		{"that somebody ran", edits(unrecorded, unowned, job), isComplete},
-		{"that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned), isComplete},
+		{
+			"that a Helm release left over", edits(unrecorded, unowned, job, markedByHelm, adopting(), adoptingUnowned),
+			isComplete,
+		},
 		{"unless it still runs", edits(unrecorded, unowned, job, readiness(ready.InProgress, "it runs")), ""},
 		{"unless it failed", edits(unrecorded, unowned, job, readiness(ready.Failed, "it failed")), ""},
 		{"or a Pod that is not restarted", edits(unrecorded, unowned, pod("Never")), isComplete},
@@ -177,15 +186,27 @@ func TestLossOf(t *testing.T) {
 		key  manifests.Key
 		want string
 	}{
-		{"a definition", manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}, "all its custom resources, of every owner"},
+		{
+			"a definition",
+			manifests.Key{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"},
+			"all its custom resources, of every owner",
+		},
 		{"a claim", manifests.Key{Kind: "PersistentVolumeClaim"}, "its data is lost"},
 		{"a volume", manifests.Key{Kind: "PersistentVolume"}, "loses its data"},
 		{"a namespace", manifests.Key{Kind: "Namespace"}, "all objects in it"},
 		{"a StatefulSet", manifests.Key{Group: "apps", Kind: "StatefulSet"}, "its claims are deleted if it says so"},
 		{"a Secret", manifests.Key{Kind: "Secret"}, "values that only the cluster has are lost"},
 		{"a custom resource", manifests.Key{Group: "db.example.com", Kind: "Database"}, "with its data"},
-		{"an external", manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema"}, "also lost outside Kubernetes, with its data"},
-		{"another object of Kubernetes", manifests.Key{Group: "policy", Kind: "PodDisruptionBudget"}, "what only the cluster has of it is lost"},
+		{
+			"an external",
+			manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema"},
+			"also lost outside Kubernetes, with its data",
+		},
+		{
+			"another object of Kubernetes",
+			manifests.Key{Group: "policy", Kind: "PodDisruptionBudget"},
+			"what only the cluster has of it is lost",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := LossOf(c.key); !strings.Contains(got, c.want) {
@@ -198,14 +219,18 @@ func TestLossOf(t *testing.T) {
 func TestCommandFor(t *testing.T) {
 	component := manifests.Key{Group: "fairlead.io", Kind: "Component", Namespace: "a", Name: "shop"}
 	for want, got := range map[string]string{
-		" delete -n a shop":             CommandFor("delete", component),
-		" delete shops.example.com/web": CommandFor("delete", manifests.Key{Group: "example.com", Kind: "Shops", Name: "web"}),
+		" delete -n a shop": CommandFor("delete", component),
+		" delete shops.example.com/web": CommandFor("delete", manifests.Key{
+			Group: "example.com", Kind: "Shops",
+			Name: "web",
+		}),
 	} {
 		if got != want {
 			t.Errorf("the command is %q, want %q", got, want)
 		}
 	}
-	if got, want := AcceptUnknown("demo.io", component), "fairlead delete -n a shop --accept-unknown demo.io"; !strings.HasSuffix(got, want) {
+	if got, want := AcceptUnknown("demo.io", component),
+		"fairlead delete -n a shop --accept-unknown demo.io"; !strings.HasSuffix(got, want) {
 		t.Errorf("the advice is %q, want it to end with %q", got, want)
 	}
 }
@@ -215,17 +240,20 @@ func TestShorten(t *testing.T) {
 		{"keeps a short message", "it failed; try again", "it failed; try again"},
 		{
 			"leaves out a remedy that would be cut before its loss",
-			"it is owned by Component b/them; to move it here, set its adoption policy to always here before it is removed there, which deletes it",
+			"it is owned by Component b/them; to move it here, set its adoption policy to always here before it is removed " +
+				"there, which deletes it",
 			"it is owned by Component b/them …",
 		},
 		{
 			"leaves out the remedy in parentheses that would be cut before its loss",
-			"field is immutable (the field cannot change: keep its value; the annotation update-policy: recreate deletes it, but its pods stop)",
+			"field is immutable (the field cannot change: keep its value; the annotation update-policy: recreate deletes it, " +
+				"but its pods stop)",
 			"field is immutable (the field cannot change: keep its value) …",
 		},
 		{
 			"leaves out a command that would be cut before its last argument",
-			"the component owned it in another cluster; rename it here, or add it to spec.adopt (fairlead apply --adopt-cluster 6f0b6f3c-0000-4000-8000)",
+			"the component owned it in another cluster; rename it here, or add it to spec.adopt (fairlead apply " +
+				"--adopt-cluster 6f0b6f3c-0000-4000-8000)",
 			"the component owned it in another cluster …",
 		},
 		{
@@ -262,14 +290,16 @@ func TestTheGarbageCollectionIsNamedIfTheManifestHasOwnerReferences(t *testing.T
 	}}}}
 	r := Repairs{Losses: []Loss{lostObject}}
 	got := describeRepairs(candidate{object: &manifests.Object{Body: body}}, r)
-	const want = "it is deleted repeatedly, probably by the garbage collection of Kubernetes, because its owners do not exist: " +
+	const want = "it is deleted repeatedly, probably by the garbage collection of Kubernetes, because its owners " +
+		"do not exist: " +
 		"metadata.ownerReferences of its manifest names ConfigMap parent (UID u1); remove the owner references from the " +
 		"manifest, or stop the client that deletes the object; until then it is repaired less and less often"
 	if got != want {
 		t.Errorf("the message is %q", got)
 	}
 	body.Object["metadata"] = map[string]any{}
-	if got := describeRepairs(candidate{object: &manifests.Object{Body: body}}, r); !strings.HasPrefix(got, "an unknown client deletes it") {
+	if got := describeRepairs(candidate{object: &manifests.Object{Body: body}}, r); !strings.HasPrefix(got,
+		"an unknown client deletes it") {
 		t.Errorf("the message is %q", got)
 	}
 }

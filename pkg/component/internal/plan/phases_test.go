@@ -14,7 +14,8 @@ import (
 func TestFailedObjectsOfAPhase(t *testing.T) {
 	key := manifests.Key{Group: "batch", Kind: "Job", Namespace: "shop", Name: "backup"}
 	backup := manifests.Object{Key: key, Version: "v1", Scope: manifests.ScopeNamespaced, Ephemeral: true, Digest: "d.s"}
-	backup.Settings.Phase, backup.Settings.PurgeFailed, backup.Stage = manifests.PhasePreDelete, true, manifests.StageWorkloads
+	backup.Settings.Phase, backup.Settings.PurgeFailed, backup.Stage = manifests.PhasePreDelete, true,
+		manifests.StageWorkloads
 	live := Observed{
 		Presence: Present, Owner: us, UID: "u1", Digest: "d.s", ResourceVersion: "1", Applied: "f",
 		Readiness: ready.Result{State: ready.Failed, Message: "no"},
@@ -36,7 +37,8 @@ func TestFailedObjectsOfAPhase(t *testing.T) {
 		if !slices.Equal(got, verbs) {
 			t.Fatalf("%s: got the actions %v, want %v; waits: %v", when, got, verbs, p.Waiting)
 		}
-		if failed := len(p.Waiting) == 1 && p.Waiting[0].Failure != nil && p.Waiting[0].Failure.Cause == CausePurged; failed != (len(verbs) == 0) {
+		if failed := len(p.Waiting) == 1 && p.Waiting[0].Failure != nil &&
+			p.Waiting[0].Failure.Cause == CausePurged; failed != (len(verbs) == 0) {
 			t.Fatalf("%s: got the waits %v", when, p.Waiting)
 		}
 		f.Inventory = p.Inventory
@@ -64,13 +66,15 @@ func TestFormerDependents(t *testing.T) {
 	f := Facts{
 		Owner: us, PreDelete: []manifests.Object{backup}, Live: Snapshot{key: &live},
 		Inventory: Inventory{key: {
-			Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "backup", UID: "u1", Digest: "old.s", Completed: true,
+			Group: "batch", Version: "v1", Kind: "Job", Namespace: "shop", Name: "backup", UID: "u1", Digest: "old.s",
+			Completed: true,
 		}},
 	}
 	expect := func(p Plan, verb Verb, phase manifests.Phase) {
 		t.Helper()
 		if len(p.Actions) != 1 || p.Actions[0].Verb != verb || p.Phase != phase {
-			t.Fatalf("want the verb %s in the deletion phase %q, got %+v in the deletion phase %q", verb, phase, p.Actions, p.Phase)
+			t.Fatalf("want the verb %s in the deletion phase %q, got %+v in the deletion phase %q", verb, phase,
+				p.Actions, p.Phase)
 		}
 	}
 	p := ForDelete(f)
@@ -106,9 +110,15 @@ func TestPhasesAreLeftOutIfAllDependentsStay(t *testing.T) {
 					claim:    {Presence: Present, Owner: c.owner, UID: "u1", ResourceVersion: "1"},
 					hook.Key: {Presence: Absent, Confirmed: true},
 				},
-				Inventory: Inventory{claim: {Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "claim", UID: "u1", DeletePolicy: c.recorded}},
+				Inventory: Inventory{claim: {
+					Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "claim", UID: "u1",
+					DeletePolicy: c.recorded,
+				}},
 			}
-			runs := slices.ContainsFunc(ForDelete(f).Actions, func(a Action) bool { return a.Key == hook.Key && a.Verb == VerbCreate })
+			runs := slices.ContainsFunc(ForDelete(f).Actions, func(a Action) bool {
+				return a.Key == hook.Key &&
+					a.Verb == VerbCreate
+			})
 			if runs != c.runs {
 				t.Errorf("the hook runs: %t, want %t", runs, c.runs)
 			}

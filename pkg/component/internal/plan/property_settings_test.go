@@ -26,7 +26,8 @@ func (r *randomRun) randomSettings(o *manifests.Object) {
 		metav1alpha1.ReconcileCreateOnly, metav1alpha1.ReconcileUpdateOnly, metav1alpha1.ReconcileAlways)
 	// Nobody may create the object.
 	r.permanent[o.Key] = s.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly
-	s.UpdatePolicy = oneOf(r, 50, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate, metav1alpha1.UpdateSSAMerge, metav1alpha1.UpdateSSAOverride)
+	s.UpdatePolicy = oneOf(r, 50, metav1alpha1.UpdateReplace, metav1alpha1.UpdateRecreate, metav1alpha1.UpdateSSAMerge,
+		metav1alpha1.UpdateSSAOverride)
 	s.AdoptionPolicy = oneOf(r, 20, metav1alpha1.AdoptNever, metav1alpha1.AdoptAlways)
 	if r.chance(15) {
 		s.ReapplyInterval = new(time.Minute)
@@ -58,19 +59,22 @@ func (r *randomRun) appliedOnce(o manifests.Object, f Facts) bool {
 func leftAlone(o manifests.Object, f Facts) bool {
 	live := f.Live.Of(o.Key)
 	ours := live.Owner == us || live.Owner == "" && live.UID != "" && live.UID == f.Inventory[o.Key].UID
-	return o.Settings.ReconcilePolicy == metav1alpha1.ReconcileCreateOnly && live.Presence == Present && ours && !live.Terminating
+	return o.Settings.ReconcilePolicy == metav1alpha1.ReconcileCreateOnly && live.Presence == Present && ours &&
+		!live.Terminating
 }
 
 // mayTakeOver reports whether an action takes an object over from its owner, and the adoption policy allows that. No
 // policy allows a deletion of such an object.
 func (r *randomRun) mayTakeOver(a Action) bool {
-	return a.Object != nil && a.Verb != VerbDelete && a.Preconditions.Owner == them && a.Object.Settings.AdoptionPolicy == metav1alpha1.AdoptAlways
+	return a.Object != nil && a.Verb != VerbDelete && a.Preconditions.Owner == them &&
+		a.Object.Settings.AdoptionPolicy == metav1alpha1.AdoptAlways
 }
 
 // recreates reports whether a desired object is to be deleted and created again, because its manifest changed.
 func (r *randomRun) recreates(o manifests.Object, f Facts) bool {
 	rendersDifferently := r.same && f.Inventory[o.Key].Digest != ""
-	return o.Settings.UpdatePolicy == metav1alpha1.UpdateRecreate && !rendersDifferently && f.Live.Of(o.Key).Digest != o.Digest &&
+	return o.Settings.UpdatePolicy == metav1alpha1.UpdateRecreate && !rendersDifferently && f.Live.Of(o.Key).
+		Digest != o.Digest &&
 		len(o.Types) == 0 && o.Stage != manifests.StageNamespaces
 }
 
@@ -106,11 +110,13 @@ func (r *randomRun) checkRemovals(f Facts, p Plan) string {
 				return fmt.Sprintf("%s %s overtakes %s", a.Verb, a.Key, KeyOf(other))
 			}
 			if len(other.Types) > 0 && f.Foreign[widgets].Count > 0 && !Orphans(other, a.Reason) {
-				return fmt.Sprintf("%s %s, although foreign instances of the type that %s defines exist", a.Verb, a.Key, KeyOf(other))
+				return fmt.Sprintf("%s %s, although foreign instances of the type that %s defines exist", a.Verb,
+					a.Key, KeyOf(other))
 			}
 		}
 		last := desiredObject(100, manifests.StageNamespaces, "last")
-		if missing, unready := r.overtakes(last, f, manifests.Key{}); unready && a.Reason == ReasonPruned && !isPrunedAtOnce(f, e) {
+		if missing, unready := r.overtakes(last, f, manifests.Key{}); unready && a.Reason == ReasonPruned &&
+			!isPrunedAtOnce(f, e) {
 			return fmt.Sprintf("%s %s, although %s is not ready", a.Verb, a.Key, missing)
 		}
 	}

@@ -59,7 +59,10 @@ type randomRun struct {
 func (r *randomRun) chance(percent int) bool { return r.random.IntN(100) < percent }
 
 func randomComponent(random *rand.Rand) *randomRun {
-	r := &randomRun{component: &component{world: newWorld(), inventory: Inventory{}, guards: random.IntN(100) < 50}, random: random, permanent: map[manifests.Key]bool{}}
+	r := &randomRun{
+		component: &component{world: newWorld(), inventory: Inventory{}, guards: random.IntN(100) < 50},
+		random:    random, permanent: map[manifests.Key]bool{},
+	}
 	for order := range 3 {
 		for stage := manifests.StageNamespaces; stage <= manifests.StageInstances; stage++ {
 			for n := range random.IntN(3) {
@@ -233,7 +236,8 @@ func (r *randomRun) check(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, which has no owner and not the recorded UID", a.Verb, a.Key)
 		case a.Verb == VerbDelete && IsDefinition(a.Key) && verified(live, entry) && !f.Guard.protects(a.Key.Name, f.Now):
 			return fmt.Sprintf("%s %s, without a guard in effect", a.Verb, a.Key)
-		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" || !a.Preconditions.Exact):
+		case a.Verb == VerbDelete && (a.Preconditions.UID == "" || a.Preconditions.ResourceVersion == "" ||
+			!a.Preconditions.Exact):
 			return fmt.Sprintf("%s %s without preconditions", a.Verb, a.Key)
 		case a.Verb == VerbDelete && a.Reason != ReasonChanged && Orphans(entry, a.Reason):
 			return fmt.Sprintf("%s %s, although its policy orphans it", a.Verb, a.Key)
@@ -328,7 +332,8 @@ func (r *randomRun) checkForgotten(f Facts, p Plan) string {
 			return fmt.Sprintf("%s is forgotten, although the state of the object is unknown", key)
 		case live.Presence == Absent && !live.Confirmed && (!entry.Completed || entry.UID != ""):
 			return fmt.Sprintf("%s is forgotten, although it may exist without its label", key)
-		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" && live.UID == entry.UID && !live.orphaned():
+		case live.Presence == Present && live.Owner == us, live.Presence == Present && live.Owner == "" &&
+			live.UID == entry.UID && !live.orphaned():
 			return fmt.Sprintf("%s is forgotten, although it exists and is ours", key)
 		}
 	}
@@ -366,7 +371,8 @@ func (r *randomRun) checkEnd(p Plan) string {
 		return ""
 	}
 	if !p.Applied || p.Ready != len(r.desired) || len(p.Inventory) != len(r.desired) {
-		return fmt.Sprintf("done, but applied %v, %d of %d ready, %d recorded", p.Applied, p.Ready, len(r.desired), len(p.Inventory))
+		return fmt.Sprintf("done, but applied %v, %d of %d ready, %d recorded", p.Applied, p.Ready, len(r.desired),
+			len(p.Inventory))
 	}
 	for _, o := range r.desired {
 		x := r.world.objects[o.Key]

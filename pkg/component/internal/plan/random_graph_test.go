@@ -123,7 +123,10 @@ func (r *randomGraph) depend(o *manifests.Object, objects []manifests.Object) {
 // isEarlier reports whether all objects of a group were created before an object, so that it may depend on the group.
 func (r *randomGraph) isEarlier(group string, key manifests.Key) bool {
 	own := slices.IndexFunc(r.created, func(o manifests.Object) bool { return o.Key == key })
-	return own < 0 || !slices.ContainsFunc(r.created[own:], func(o manifests.Object) bool { return o.DependencyGroup() == group })
+	return own < 0 || !slices.ContainsFunc(r.created[own:], func(o manifests.Object) bool {
+		return o.DependencyGroup() ==
+			group
+	})
 }
 
 // membersOf returns the objects of each group.

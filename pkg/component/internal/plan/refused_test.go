@@ -142,10 +142,14 @@ func TestObjectsOfLaterWavesThatNoWatchShowsAreValidatedBeforeTheyAreRead(t *tes
 		return f.Live.Of(key)
 	})
 	p := ForApply(g)
-	if want := []string{"Apply changed", "Create later", "Create new"}; !slices.Equal(namesOf(p.Unapplied), want) || !p.Incomplete() {
+	if want := []string{"Apply changed", "Create later", "Create new"}; !slices.Equal(namesOf(p.Unapplied), want) ||
+		!p.Incomplete() {
 		t.Errorf("the writes to be validated are %q, want %q, and a read", namesOf(p.Unapplied), want)
 	}
-	if i := slices.IndexFunc(p.Unapplied, func(a Action) bool { return a.Key.Name == "changed" }); p.Unapplied[i].Preconditions.UID != "u1" {
+	if i := slices.IndexFunc(p.Unapplied, func(a Action) bool {
+		return a.Key.Name ==
+			"changed"
+	}); p.Unapplied[i].Preconditions.UID != "u1" {
 		t.Errorf("the update has the UID %q, want that of the inventory", p.Unapplied[i].Preconditions.UID)
 	}
 	f.Desired[3].Settings.ReconcilePolicy = metav1alpha1.ReconcileOnce
@@ -154,7 +158,10 @@ func TestObjectsOfLaterWavesThatNoWatchShowsAreValidatedBeforeTheyAreRead(t *tes
 	}
 	f.Desired[3].Settings.ReconcilePolicy = ""
 	delete(g.Inventory, f.Desired[3].Key)
-	if got, want := namesOf(ForApply(g).Unapplied), []string{"Create changed", "Create later", "Create new"}; !slices.Equal(got, want) {
+	if got, want := namesOf(ForApply(g).Unapplied), []string{
+		"Create changed", "Create later",
+		"Create new",
+	}; !slices.Equal(got, want) {
 		t.Errorf("without a record, the writes to be validated are %q, want %q", got, want)
 	}
 }

@@ -69,7 +69,8 @@ func TestDeletePolicyIsRecorded(t *testing.T) {
 }
 
 func TestDefinitionsThatAreReleasedBlockNothing(t *testing.T) {
-	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0, manifests.StageWorkloads, "controller")
+	definition, controller := desiredObject(0, manifests.StageDefinitions, "definition"), desiredObject(0,
+		manifests.StageWorkloads, "controller")
 	instance := desiredObject(0, manifests.StageInstances, "instance")
 	definition.Settings.DeletePolicy = metav1alpha1.DeleteOrphan
 	x := &component{
@@ -92,7 +93,10 @@ func TestDefinitionsThatAreReleasedBlockNothing(t *testing.T) {
 
 func TestNamespacesOfKubernetesAreOrphaned(t *testing.T) {
 	for name, want := range map[string]bool{"default": true, "kube-system": true, "kube-public": true, "shop": false} {
-		e := metav1alpha1.InventoryEntry{Version: "v1", Kind: "Namespace", Name: name, DeletePolicy: metav1alpha1.DeleteDelete}
+		e := metav1alpha1.InventoryEntry{
+			Version: "v1", Kind: "Namespace", Name: name,
+			DeletePolicy: metav1alpha1.DeleteDelete,
+		}
 		for _, reason := range []Reason{ReasonPruned, ReasonDeleted, ReasonPurged} {
 			if got := Orphans(e, reason); got != want {
 				t.Errorf("because %s, the namespace %s is orphaned: %t", reason, name, got)

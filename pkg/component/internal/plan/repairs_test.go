@@ -90,13 +90,17 @@ func (a *arena) perform(action Action) Result {
 		o := a.live
 		o.Coverage, o.Values = CoveragePartial, "v2"
 		if action.FindConflictingManagers {
-			o.Response = &Response{ConflictingManagers: []ConflictingManager{{Field: "spec.replicas", Manager: "kubectl", Operation: "Update"}}}
+			o.Response = &Response{ConflictingManagers: []ConflictingManager{{
+				Field: "spec.replicas", Manager: "kubectl",
+				Operation: "Update",
+			}}}
 		}
 		return Result{Verb: VerbRead, Observed: &o}
 	}
 	a.repairs = append(a.repairs, a.now.Round(time.Second))
 	a.live = Observed{
-		Presence: Present, UID: "u1", ResourceVersion: "8", Owner: us, OwnerName: "us", Digest: "d1", Applied: "f1", Coverage: CoverageFull,
+		Presence: Present, UID: "u1", ResourceVersion: "8", Owner: us, OwnerName: "us", Digest: "d1", Applied: "f1",
+		Coverage:  CoverageFull,
 		Readiness: ready.Result{State: ready.Ready},
 	}
 	o := a.live
@@ -150,7 +154,9 @@ var battles = []struct {
 		"another manager takes over a different field each time",
 		func(n int) (time.Duration, func(*scene), bool) { return moment, other(n), n > 45 },
 	},
-	{"another manager takes over a field repeatedly, while a person edits other fields", func(n int) (time.Duration, func(*scene), bool) {
+	{"another manager takes over a field repeatedly, while a person edits other fields", func(n int) (time.Duration,
+		func(*scene), bool,
+	) {
 		if n%2 == 1 {
 			return moment, other(n), false
 		}

@@ -52,18 +52,21 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not take back an object from another owner without a change, because both owners could take it again and again",
 		edits(always, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not " +
+			"delete it; to take it back, change " +
 			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
 		"does not take back an object from another owner after a new rendering of the same manifest",
 		edits(always, ownedByOthers, renderedAgain),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not " +
+			"delete it; to take it back, change " +
 			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
 		"does not take back an object that the new owner recreated", edits(always, ownedByOthers, recreatedByOthers),
-		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not delete it; to take it back, change " +
+		"fails (Terminal), OwnershipConflict: it was taken over by Component b/them; leave it out here, which does not " +
+			"delete it; to take it back, change " +
 			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
@@ -367,7 +370,12 @@ var applyRows = slices.Concat(flowRows, []row{
 	// An absent object is not created while it is not decided whether it is applied.
 	{
 		"does not create a dependent again while the condition of an object that it depends on has no value",
-		edits(absent, func(s *scene) { s.object.Undecided = &manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"} }),
+		edits(absent, func(s *scene) {
+			s.object.Undecided = &manifests.Key{
+				Kind: "ConfigMap", Namespace: "shop",
+				Name: "a",
+			}
+		}),
 		"waits, ConditionUndecided: it is not created before it is decided whether ConfigMap shop/a is applied, which it " +
 			"depends on",
 	},
@@ -428,7 +436,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"says what is known of an owner whose annotation was removed", edits(unrecorded, ownedBy("")),
-		"fails (Terminal), OwnershipConflict: it is owned by the component with the owner id them, whose name is not known, " +
+		"fails (Terminal), OwnershipConflict: it is owned by the component with the owner id them, whose name " +
+			"is not known, " +
 			"because the object has its label owner-id and not the annotation of the same name; rename it here; or, if no " +
 			"component renders it any more, remove the label, and it is adopted; " + overwrites,
 	},
@@ -440,12 +449,15 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"does not propose to rename a definition", edits(definition(Guard{}), unrecorded, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave the definition out here, because only one component can own it " +
-			"(for a chart, skipCRDs leaves out the folder crds)" + moves("Kubernetes also deletes all its custom resources, of every owner"),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave the definition out here, because only " +
+			"one component can own it " +
+			"(for a chart, skipCRDs leaves out the folder crds)" +
+			moves("Kubernetes also deletes all its custom resources, of every owner"),
 	},
 	{
 		"does not propose to rename a namespace", edits(namespace(Contents{}), unrecorded, ownedByOthers),
-		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here" + moves("Kubernetes also deletes all objects in it"),
+		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; leave it out here" +
+			moves("Kubernetes also deletes all objects in it"),
 	},
 	{
 		"reports an ownership conflict for a dependent that another component took over", edits(ownedByOthers),
@@ -487,13 +499,17 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object with the adoption policy never",
 		edits(unrecorded, unowned, func(s *scene) { s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it " +
+			"here; to adopt " +
+			"it, set the policy " +
 			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 	{
 		"does not adopt an object if the default adoption policy is never",
 		edits(unrecorded, unowned, func(s *scene) { s.defaults.Adoption = metav1alpha1.AdoptNever }),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it " +
+			"here; to adopt " +
+			"it, set the policy " +
 			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 
@@ -505,27 +521,32 @@ var applyRows = slices.Concat(flowRows, []row{
 			"kubectl-create)" + inDeletionOnly,
 	},
 	{
-		"does not adopt an object of another tool in a deletion phase", edits(listedBy("spec.adopt"), unrecorded, unowned, markedByHelm, inPhase),
+		"does not adopt an object of another tool in a deletion phase", edits(listedBy("spec.adopt"), unrecorded, unowned,
+			markedByHelm, inPhase),
 		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web" + inDeletionOnly,
 	},
 	{
-		"does not adopt an object in a deletion phase that a list lacks", edits(listedBy("spec.adopt"), unrecorded, unowned, adopting(), inPhase),
+		"does not adopt an object in a deletion phase that a list lacks", edits(listedBy("spec.adopt"), unrecorded, unowned,
+			adopting(), inPhase),
 		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody)" +
 			inDeletionOnly,
 	},
 	{
 		"does not say that an object is deleted whose delete policy keeps it",
-		edits(listedBy("spec.adopt"), unrecorded, unowned, inPhase, func(s *scene) { s.object.Settings.DeletePolicy = metav1alpha1.DeleteOrphan }),
+		edits(listedBy("spec.adopt"), unrecorded, unowned,
+			inPhase, func(s *scene) { s.object.Settings.DeletePolicy = metav1alpha1.DeleteOrphan }),
 		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody); " +
 			"move the other object to another name or namespace, and the deletion continues; the entry {group: apps, " +
-			"kind: Deployment, namespace: shop, name: web} in spec.adopt lets the component take it over, and replace its values",
+			"kind: Deployment, namespace: shop, name: web} in spec.adopt lets the component take it over, and " +
+			"replace its values",
 	},
 	{
 		"does not adopt an object in a deletion phase with the adoption policy never",
 		edits(unrecorded, unowned, inPhase, adopting(webRule), func(s *scene) {
 			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
 		}),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; move the other object to " +
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; move the " +
+			"other object to " +
 			"another name or namespace, and the deletion continues",
 	},
 	{
@@ -535,7 +556,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object in a deletion phase that replaced the listed one",
 		edits(listedBy("spec.adopt"), unrecorded, unowned, inPhase, adopting(confirmed("u0"))),
-		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt " +
+			"permits the object " +
 			"with the UID u0, and it has the UID u1 (managed by: nobody)" +
 			strings.Replace(inDeletionOnly, "name: web}", "name: web, uid: u1}", 1),
 	},
@@ -580,14 +602,16 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object with the mark of another tool",
 		edits(readyMade, unrecorded, unowned, markedByHelm),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take " +
+			"it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
 			overwrites,
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced a dependent",
 		edits(readyMade, unowned, recreatedByOthers, markedByHelm),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take " +
+			"it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
 			overwrites,
 	},
@@ -602,23 +626,29 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7) from the Helm release shop/web",
 	},
 	{
-		"adopts a listed object with the UID of the list", edits(unrecorded, unowned, adopting(confirmed("u0"), confirmed("u1"))),
+		"adopts a listed object with the UID of the list",
+		edits(unrecorded, unowned, adopting(confirmed("u0"), confirmed("u1"))),
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
 	{
 		"does not adopt an object that replaced the listed one",
 		edits(readyMade, unrecorded, unowned, managedBy("kubectl-create"), adopting(confirmed("u0"))),
-		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
-			"with the UID u0, and it has the UID u1 (managed by: field manager kubectl-create); rename it here, or take it over: " +
-			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt " +
+			"permits the object " +
+			"with the UID u0, and it has the UID u1 (managed by: field manager kubectl-create); rename it here, or " +
+			"take it over: " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us " +
+			"DIR --adopt); " +
 			overwrites,
 	},
 	{
 		"does not adopt an object with the mark of another tool that replaced the listed one",
 		edits(readyMade, unrecorded, unowned, markedByHelm, adopting(confirmed("u0"))),
-		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt permits the object " +
+		"fails (Terminal), OwnershipConflict: it is another object than the one that was confirmed: spec.adopt " +
+			"permits the object " +
 			"with the UID u0, and it has the UID u1 (managed by: the Helm release shop/web); rename it here, or take it over: " +
-			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us DIR --adopt); " +
+			"add {group: apps, kind: Deployment, namespace: shop, name: web, uid: u1} to spec.adopt (fairlead apply -n a us " +
+			"DIR --adopt); " +
 			overwrites,
 	},
 	{
@@ -636,7 +666,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, unowned, managedBy("kubectl-create"), adopting(
 			metav1alpha1.AdoptRule{Group: "apps", Kind: "Deployment", Namespace: "other", Name: "web"},
 		)),
-		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: field manager " +
+		"fails (Terminal), OwnershipConflict: it exists already, and spec.adopt does not name it (managed by: " +
+			"field manager " +
 			"kubectl-create); rename it here, or take it over: add {group: apps, kind: Deployment, " +
 			"namespace: shop, name: web} to spec.adopt (fairlead apply -n a us DIR --adopt); " + overwrites,
 	},
@@ -648,7 +679,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"adopts an object that replaced a dependent, also with an empty list",
-		edits(unowned, recreatedByOthers, adopting()), "Apply: it exists and no component owns it (uid u2, version 7) [repair]",
+		edits(unowned, recreatedByOthers, adopting()),
+		"Apply: it exists and no component owns it (uid u2, version 7) [repair]",
 	},
 	{
 		"adopts what Kubernetes itself creates in each namespace, also with an empty list",
@@ -676,7 +708,9 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(unrecorded, unowned, adopting(webRule), func(s *scene) {
 			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
 		}),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it " +
+			"here; to adopt " +
+			"it, set the policy " +
 			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 
@@ -701,7 +735,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt an object that another tool marked after the component released it",
 		edits(listedBy("spec.takeOver"), unrecorded, unowned, markedByHelm, releasedBy("us")),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take " +
+			"it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
 	},
 	{
@@ -709,13 +744,16 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(unrecorded, unowned, releasedBy("us"), func(s *scene) {
 			s.object.Settings.AdoptionPolicy = metav1alpha1.AdoptNever
 		}),
-		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it here; to adopt it, set the policy " +
+		"fails (Terminal), OwnershipConflict: it exists already, and its adoption policy is never; rename it " +
+			"here; to adopt " +
+			"it, set the policy " +
 			"if-unowned: " + overwrites + "; do not delete it for that (" + podsStop + ")",
 	},
 	{
 		"does not adopt an object in a deletion phase that the component released",
 		edits(unrecorded, unowned, releasedBy("us"), inPhase),
-		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: nobody); move the " +
+		"fails (Terminal), OwnershipConflict: it exists already, and somebody else created it (managed by: " +
+			"nobody); move the " +
 			"other object to another name or namespace, and the deletion continues",
 	},
 
@@ -727,16 +765,20 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"does not adopt a copy that a list lacks",
 		edits(readyMade, unrecorded, copied, managedBy("kubectl-create"), adopting()),
-		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
-			"made with the marks of the component, and spec.adopt does not name it (managed by: field manager kubectl-create); " +
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that " +
+			"another client " +
+			"made with the marks of the component, and spec.adopt does not name it (managed by: field manager " +
+			"kubectl-create); " +
 			"rename it here, or take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.adopt " +
 			"(fairlead apply -n a us DIR --adopt); " + overwrites,
 	},
 	{
 		"does not adopt a copy that a list lacks after an interrupted creation",
 		edits(listedBy("spec.takeOver"), neverWritten, copied, adopting()),
-		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
-			"made with the marks of the component, and spec.takeOver does not name it (managed by: nobody); rename it here, or " +
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that " +
+			"another client " +
+			"made with the marks of the component, and spec.takeOver does not name it (managed by: nobody); rename " +
+			"it here, or " +
 			"take it over: add {group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
 	},
 	{
@@ -753,7 +795,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"does not adopt a copy in a deletion phase", edits(unrecorded, copied, inPhase),
-		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that another client " +
+		"fails (Terminal), OwnershipConflict: it exists already, and is a copy of Deployment.apps shop/first that " +
+			"another client " +
 			"made with the marks of the component, and somebody else created it (managed by: nobody); move the " +
 			"other object to another name or namespace, and the deletion continues",
 	},
@@ -763,7 +806,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"takes an object of the former cluster whose namespace a restore mapped for no copy",
-		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied,
+			adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
 		"Apply: the component owned it in another cluster, from 2b835fd7f88da280dccbf7cd172d0bf7e97c3830 (uid u1, version 7)",
 	},
 	{
@@ -776,7 +820,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"prints the entry that permits the take-over of an object that the component owned in another cluster",
 		edits(readyMade, unrecorded, ownedElsewhere),
-		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if " +
+			"it was moved " +
 			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
 			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
 	},
@@ -788,7 +833,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes over an object that the component owned in a listed cluster, with a restored inventory",
 		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
-		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() + " (uid u1, version 7) [repair]",
+		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() +
+			" (uid u1, version 7) [repair]",
 	},
 	{
 		"takes over no object of another component in a listed cluster",
@@ -798,7 +844,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes over no object that the component owned in a cluster that is not listed",
 		edits(readyMade, unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
-		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if " +
+			"it was moved " +
 			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
 			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
 	},
@@ -813,7 +860,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"names the policy for an object with the mark of another tool, if the type of the component has no list",
 		edits(unrecorded, unowned, markedByHelm),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: set " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take " +
+			"it over: set " +
 			"the annotation fairlead.io/adoption-policy of its manifest to always; " + overwrites,
 	},
 	{
@@ -825,7 +873,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"names the field of the author's type, and no command",
 		edits(listedBy("spec.takeOver"), unrecorded, unowned, markedByHelm),
-		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take it over: add " +
+		"fails (Terminal), OwnershipConflict: it belongs to the Helm release shop/web; rename it here, or take " +
+			"it over: add " +
 			"{group: apps, kind: Deployment, namespace: shop, name: web} to spec.takeOver; " + overwrites,
 	},
 	{
@@ -838,7 +887,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"names the policy for an object that the component owned in another cluster, if its type has no list",
 		edits(unrecorded, ownedElsewhere),
-		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if it was moved " +
+		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if " +
+			"it was moved " +
 			"here from there, set the annotation fairlead.io/adoption-policy of its manifest to always; " + overwrites,
 	},
 	{
@@ -852,8 +902,11 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"reports that the clusterIP of a headless Service cannot be removed, instead of a write without effect",
 		edits(newManifest, keeps, body("{spec: {ports: []}}")),
-		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, because the field cannot change " +
-			"(keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object deletes it and creates it again with the new value, but its cluster IP, node ports and load balancer can change)",
+		"fails (Terminal), Immutable: the manifest no longer sets spec.clusterIP, but the API server would retain it, " +
+			"because the field cannot change " +
+			"(keep its value; the annotation fairlead.io/update-policy: recreate on the manifest of this object " +
+			"deletes it and " +
+			"creates it again with the new value, but its cluster IP, node ports and load balancer can change)",
 	},
 	{
 		"updates a Service whose manifest still sets the clusterIP",
@@ -890,11 +943,15 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Delete: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"never recreates a definition", edits(newManifest, recreating, func(s *scene) { s.object.Types = make([]manifests.ManagedType, 1) }),
+		"never recreates a definition", edits(newManifest, recreating, func(s *scene) {
+			s.object.Types = make(
+				[]manifests.ManagedType, 1)
+		}),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"never recreates a namespace", edits(newManifest, recreating, func(s *scene) { s.object.Stage = manifests.StageNamespaces }),
+		"never recreates a namespace", edits(newManifest,
+			recreating, func(s *scene) { s.object.Stage = manifests.StageNamespaces }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -932,8 +989,10 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"does not repair drift with another rendering of the same inputs", edits(renderedAgain, drifted),
-		"fails (Terminal), NotDeterministic: it drifted, but is not repaired: its manifest differs at each rendering, for example because of random values; " +
-			"render the values that the object has at each rendering, for example from a Secret; any other change of the inputs replaces them by new values",
+		"fails (Terminal), NotDeterministic: it drifted, but is not repaired: its manifest differs at each rendering, for " +
+			"example because of random values; " +
+			"render the values that the object has at each rendering, for example from a Secret; any other change of the " +
+			"inputs replaces them by new values",
 	},
 	{
 		"updates an object that was never applied, with another rendering of the same inputs",
@@ -1094,7 +1153,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"records the new state of the component after a change of the manifest",
-		edits(following, componentChanged, answered(VerbApply), coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
+		edits(following, componentChanged, answered(VerbApply),
+			coverage(CoverageFull), func(s *scene) { s.entry.Digest = "d0" }),
 		"done [record u=u1 d=d1 f=f1 g=t2]",
 	},
 	{
@@ -1166,10 +1226,17 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(purgingFailed, readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
 	},
 	// An author compares objects with their manifests.
-	{"reads an object whose matcher has not seen this version", edits(matched(nil)), "Read: its matcher compares its content (uid u1, version 7) [repair]"},
-	{"leaves an object that equals its manifest by its matcher, although its fields drifted", edits(drifted, matched(&Verdict{})), "done"},
 	{
-		"repairs an object that differs by its matcher, although its fields did not drift", edits(matched(&Verdict{Differs: "x"})),
+		"reads an object whose matcher has not seen this version", edits(matched(nil)),
+		"Read: its matcher compares its content (uid u1, version 7) [repair]",
+	},
+	{
+		"leaves an object that equals its manifest by its matcher, although its fields drifted",
+		edits(drifted, matched(&Verdict{})), "done",
+	},
+	{
+		"repairs an object that differs by its matcher, although its fields did not drift",
+		edits(matched(&Verdict{Differs: "x"})),
 		"Apply: it differs from its manifest (uid u1, version 7) [repair]",
 	},
 	{
@@ -1178,7 +1245,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it differs from its manifest (uid u1, version 7)",
 	},
 	{
-		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
+		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull),
+			matched(&Verdict{Differs: "x"})),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
@@ -1186,7 +1254,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(drifted, matched(&Verdict{Differs: "x", LeaveUntil: sceneTime.Add(time.Minute)})), "done",
 	},
 	{
-		"does not update an object before the time of its matcher", edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime.Add(time.Minute)})),
+		"does not update an object before the time of its matcher",
+		edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime.Add(time.Minute)})),
 		"waits, LeftAlone: its manifest changed, but its matcher leaves it alone until 1970-01-01T02:47:40Z",
 	},
 	{
@@ -1197,14 +1266,18 @@ var applyRows = slices.Concat(flowRows, []row{
 		"updates an object with a new manifest, whatever its matcher says", edits(newManifest, matched(&Verdict{})),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
-	{"leaves an object with a new manifest that its matcher accepts", edits(newManifest, matched(&Verdict{Accepts: true})), "done"},
+	{
+		"leaves an object with a new manifest that its matcher accepts", edits(newManifest, matched(&Verdict{Accepts: true})),
+		"done",
+	},
 	{
 		"leaves an object with a new manifest that its matcher accepts, and leaves alone",
 		edits(newManifest, matched(&Verdict{Accepts: true, LeaveUntil: sceneTime.Add(time.Minute)})), "done",
 	},
 	{
 		"leaves an object with a new manifest that its matcher accepts, although its record was lost",
-		edits(newManifest, neverWritten, coverage(CoverageFull), matched(&Verdict{Accepts: true})), "done [record u=u1 d=d1 f=f1]",
+		edits(newManifest, neverWritten, coverage(CoverageFull), matched(&Verdict{Accepts: true})),
+		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
 		"updates an object with a new manifest that its matcher accepts, if it differs",
@@ -1221,7 +1294,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"reads an object whose readiness only its content shows",
-		edits(readiness(ready.Unread, "")), "Read: the condition of its readiness reads its content (uid u1, version 7) [repair]",
+		edits(readiness(ready.Unread, "")),
+		"Read: the condition of its readiness reads its content (uid u1, version 7) [repair]",
 	},
 	{
 		"reads an object whose readiness only its content shows before it counts as failed by its timeout",
@@ -1229,19 +1303,24 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Read: the condition of its readiness reads its content (uid u1, version 7) [repair]",
 	},
 	{
-		"updates an object whose readiness only its content shows without a read", edits(newManifest, readiness(ready.Unread, "")),
+		"updates an object whose readiness only its content shows without a read",
+		edits(newManifest, readiness(ready.Unread, "")),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
 		"deletes an object with the setting purge-failed that is not ready at its timeout",
 		edits(purgingFailed, timed(60), readiness(ready.InProgress, "it runs")),
-		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 a=9940 !fd@v0.1=not%20ready%20within%201m0s:%20it%20runs]",
+		"Delete: it failed (uid u1, version 7) [record u=u1 d=d1 f=f1 a=9940 " +
+			"!fd@v0.1=not%20ready%20within%201m0s:%20it%20runs]",
 	},
 	{
 		"waits for an object with the setting purge-failed until its timeout",
 		edits(purgingFailed, timed(59), readiness(ready.InProgress, "it runs")), "waits, InProgress: it runs [applied]",
 	},
-	{"is done if an object with the setting purge-failed is ready after its timeout", edits(purgingFailed, timed(60)), "done"},
+	{
+		"is done if an object with the setting purge-failed is ready after its timeout", edits(purgingFailed, timed(60)),
+		"done",
+	},
 	{
 		"deletes a failed object with the setting purge-failed after a crash",
 		edits(purgedFailed, readiness(ready.Failed, "no")),
@@ -1249,12 +1328,14 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"does not recreate an object that was deleted because it failed", edits(purgedFailed, absent),
-		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content " +
+			"changes [applied]",
 	},
 	{
 		"does not change an object that another client created in place of a failed object",
 		edits(purgedFailed, recreatedByOthers, unowned),
-		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content changes [applied]",
+		"fails (Terminal), DependentFailed: no; it was deleted, as its manifest says; it is created again when its content " +
+			"changes [applied]",
 	},
 	{
 		"recreates an object that was deleted because it failed when its content changes",
@@ -1273,7 +1354,8 @@ var applyRows = slices.Concat(flowRows, []row{
 	{"is done if an object is ready after its timeout", edits(timed(600)), "done"},
 	{
 		"records the time of the apply for the timeout of the object",
-		edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull), readiness(ready.InProgress, "it runs")),
+		edits(timed(600), newManifest, writtenAs("d2"), answered(VerbApply), coverage(CoverageFull),
+			readiness(ready.InProgress, "it runs")),
 		"waits, InProgress: it runs [applied] [record u=u1 d=d2 f=f1 a=10000]",
 	},
 	{
@@ -1357,7 +1439,10 @@ var deleteRows = []row{
 	},
 
 	// An object that a watch does not show is read.
-	{"confirms by a read that an absent object is gone", edits(absent), "Read: its absence must be confirmed (uid u1, version )"},
+	{
+		"confirms by a read that an absent object is gone", edits(absent),
+		"Read: its absence must be confirmed (uid u1, version )",
+	},
 	{
 		"confirms by a read that an object that was never written is gone",
 		edits(neverWritten, absent), "Read: its absence must be confirmed",
@@ -1455,7 +1540,10 @@ var deleteRows = []row{
 	},
 	{
 		"uses the recorded delete policy instead of the delete policy of the current manifest",
-		edits(recordedPolicy("orphan"), func(s *scene) { s.object.Settings.DeletePolicy, s.defaults.Delete = "delete", "delete" }),
+		edits(recordedPolicy("orphan"), func(s *scene) {
+			s.object.Settings.DeletePolicy, s.defaults.Delete = "delete",
+				"delete"
+		}),
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 	{
@@ -1489,27 +1577,47 @@ var deleteRows = []row{
 	// A namespace is not deleted while it holds objects that would be deleted only with it.
 	{
 		"does not delete a namespace that contains foreign objects",
-		edits(namespace(Contents{Count: 12, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, {Kind: "Secret", Namespace: "shop", Name: "b"}}})),
-		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap shop/a, Secret shop/b and more; " +
-			"it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; what you delete in it is lost",
+		edits(namespace(Contents{Count: 12, Keys: []manifests.Key{
+			{Kind: "ConfigMap", Namespace: "shop", Name: "a"},
+			{Kind: "Secret", Namespace: "shop", Name: "b"},
+		}})),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap " +
+			"shop/a, Secret shop/b and more; " +
+			"it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; " +
+			"what you delete in it is lost",
 	},
 	{
 		"says how to keep a namespace that contains foreign objects while its component is deleted",
-		edits(withComponent, namespace(Contents{Count: 1, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}})),
-		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): ConfigMap shop/a; " +
-			"it is kept until they are gone; to keep it and them, set the delete policy orphan (spec.deletePolicy, if its type has it) and wait until it is reconciled, " +
-			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: dependents that are " +
+		edits(withComponent, namespace(Contents{
+			Count: 1,
+			Keys:  []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}},
+		})),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
+			"ConfigMap shop/a; " +
+			"it is kept until they are gone; to keep it and them, set the delete policy orphan (spec.deletePolicy, " +
+			"if its type " +
+			"has it) and wait until it is reconciled, " +
+			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: " +
+			"dependents that are " +
 			"not deleted yet stay; what you delete in it is lost",
 	},
 	{
 		"names no object in a namespace that the identity of the component may not get",
-		edits(namespace(Contents{Count: 3, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}}}), func(s *scene) { s.unnamed = true }),
-		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (3), which the identity of the component " +
-			"may not get; it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; what you delete in it is lost",
+		edits(namespace(Contents{
+			Count: 3,
+			Keys:  []manifests.Key{{Kind: "ConfigMap", Namespace: "shop", Name: "a"}},
+		}), func(s *scene) { s.unnamed = true }),
+		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (3), which the " +
+			"identity of the component " +
+			"may not get; it is kept until they are gone; to keep it and them, render it again, or first with the delete " +
+			"policy orphan; what you delete in it is lost",
 	},
 	{
 		"releases a namespace that Kubernetes never deletes",
-		edits(withComponent, namespace(Contents{Count: 1, Keys: []manifests.Key{{Kind: "ConfigMap", Namespace: "kube-public", Name: "a"}}}), func(s *scene) {
+		edits(withComponent, namespace(Contents{
+			Count: 1,
+			Keys:  []manifests.Key{{Kind: "ConfigMap", Namespace: "kube-public", Name: "a"}},
+		}), func(s *scene) {
 			s.become(manifests.Key{Kind: "Namespace", Name: "kube-public"})
 		}),
 		"Orphan: Kubernetes never deletes this namespace (uid u1, version 7)",
@@ -1557,7 +1665,10 @@ var deleteRows = []row{
 	},
 	{
 		"tries the deletion of a definition that the admission guard does not protect",
-		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)})),
+		edits(definition(Guard{
+			Definitions:    []string{"gadgets.example.com"},
+			EffectiveSince: sceneTime.Add(-guardSettleTime),
+		})),
 		"TryDelete: the deletion of a definition is tried before a guard is set up (uid u1, version 7)",
 	},
 	{
@@ -1585,11 +1696,15 @@ var deleteRows = []row{
 	},
 	{
 		"does not delete a definition at once when its guard takes effect, because admitted instances may not be stored yet",
-		edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime / 2)})), "waits for a guard",
+		edits(definition(Guard{Definitions: widgetNames, EffectiveSince: sceneTime.Add(-guardSettleTime / 2)})),
+		"waits for a guard",
 	},
 	{
 		"does not delete a definition that the admission guard does not protect",
-		edits(definition(Guard{Definitions: []string{"gadgets.example.com"}, EffectiveSince: sceneTime.Add(-guardSettleTime)}), answered(VerbTryDelete)),
+		edits(definition(Guard{
+			Definitions:    []string{"gadgets.example.com"},
+			EffectiveSince: sceneTime.Add(-guardSettleTime),
+		}), answered(VerbTryDelete)),
 		"waits for a guard",
 	},
 	{
@@ -1652,7 +1767,10 @@ func expectNoticed[S any](t *testing.T, what string, rules []rule[S], rows []row
 	t.Helper()
 	for i, dropped := range rules {
 		rest := slices.Delete(slices.Clone(rules), i, i+1)
-		noticed := slices.ContainsFunc(rows, func(r row) bool { return decide(rest, subject(newScene(r.scene))).text() != r.want })
+		noticed := slices.ContainsFunc(rows, func(r row) bool {
+			return decide(rest, subject(newScene(r.scene))).
+				text() != r.want
+		})
 		if !noticed {
 			t.Errorf("%s: no row fails without the rule %q", what, dropped.name)
 		}
@@ -1681,10 +1799,12 @@ func notListable(s *scene) {
 const podsStop = "its pods stop, and their logs and local data are lost"
 
 // overwrites says what a take-over under the default update policy does to the values that an object has.
-const overwrites = "the values of its manifest here then replace those that it has, and values of kubectl or Helm that the manifest does not " +
+const overwrites = "the values of its manifest here then replace those that it has, and values of kubectl or Helm " +
+	"that the manifest does not " +
 	"set are removed, unless it has the annotation fairlead.io/update-policy: ssa-merge"
 
 // moves is the advice in an ownership conflict about an object whose deletion loses something.
 func moves(loss string) string {
-	return "; to move it here, set its adoption policy to always here before it is removed there, which deletes it otherwise (" + loss + "); " + overwrites
+	return "; to move it here, set its adoption policy to always here before it is removed there, which deletes " +
+		"it otherwise (" + loss + "); " + overwrites
 }

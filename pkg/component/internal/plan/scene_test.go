@@ -64,7 +64,8 @@ func newScene(edits []func(*scene)) scene {
 			Version: "v1", Scope: manifests.ScopeNamespaced, Stage: manifests.StageWorkloads, Digest: "d1",
 		},
 		entry: &metav1alpha1.InventoryEntry{
-			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u1", Digest: "d1", Fields: "f1",
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "u1", Digest: "d1",
+			Fields: "f1",
 		},
 		live: Observed{
 			Presence: Present, UID: "u1", ResourceVersion: "7", Owner: us, OwnerName: "us", Digest: "d1", Applied: "f1",
@@ -79,10 +80,12 @@ func newScene(edits []func(*scene)) scene {
 
 func (s scene) facts() Facts {
 	f := Facts{
-		Owner: us, Names: Names{All: !s.unnamed}, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(), Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
+		Owner: us, Names: Names{All: !s.unnamed}, Component: sceneComponent, Defaults: s.defaults, Revision: s.revision(),
+		Rendition: s.rendition, Trigger: s.trigger, Now: sceneTime, Started: s.started,
 		Desired: []manifests.Object{s.object}, Inventory: Inventory{},
-		Results: map[manifests.Key]Result{s.object.Key: s.result}, Contents: map[string]Contents{s.object.Key.Name: s.contents},
-		Guard: s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt, s.adoptField),
+		Results:  map[manifests.Key]Result{s.object.Key: s.result},
+		Contents: map[string]Contents{s.object.Key.Name: s.contents},
+		Guard:    s.guard, Adoptions: NewAdoptions(sceneOwner("here"), "shop", s.adopt, s.adoptField),
 	}
 	if s.readyMade {
 		f.Component.Group, f.Component.Kind = "fairlead.io", "Component"
@@ -267,7 +270,10 @@ func homeless(s *scene) {
 	s.defaults.MissingNamespaces = metav1alpha1.MissingNamespacesCreate
 	neverWritten(s)
 	absent(s)
-	s.result = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{Class: Transient, Reason: WaitNamespaceMissing, Message: "namespace shop does not exist"}}
+	s.result = Result{Verb: VerbCreate, Attempts: 1, Failure: &Failure{
+		Class: Transient, Reason: WaitNamespaceMissing,
+		Message: "namespace shop does not exist",
+	}}
 }
 
 // namespaceCreated adds the result of the creation of the object's namespace.

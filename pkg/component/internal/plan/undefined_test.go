@@ -18,9 +18,13 @@ func TestTypesThatNothingDefines(t *testing.T) {
 		return manifests.ManagedType{GroupKind: schema.GroupKind{Group: group, Kind: kind}}
 	}
 	defining := func(types ...manifests.ManagedType) manifests.Object {
-		return manifests.Object{Key: manifests.Key{Kind: "Definition", Name: "a"}, Types: types, Scope: manifests.ScopeCluster}
+		return manifests.Object{
+			Key: manifests.Key{Kind: "Definition", Name: "a"}, Types: types,
+			Scope: manifests.ScopeCluster,
+		}
 	}
-	const undefined = "ScaledObject.keda.sh is not served, and nothing here defines it; install what defines version v1alpha1"
+	const undefined = "ScaledObject.keda.sh is not served, and nothing here defines it; install what defines " +
+		"version v1alpha1"
 	const defined = "ScaledObject.keda.sh is not served yet, although it is defined here"
 	for _, c := range []struct {
 		name    string

@@ -74,8 +74,9 @@ func (w *world) next() int {
 func (w *world) add(key manifests.Key, owner, digest string) *thing {
 	n := w.next()
 	x := &thing{
-		uid: types.UID(fmt.Sprintf("uid-%d", n)), version: n, owner: owner, digest: digest, fields: "fields-" + digest, values: "values-" + digest,
-		state: ready.Ready, labelled: owner != "",
+		uid: types.UID(fmt.Sprintf("uid-%d", n)), version: n, owner: owner, digest: digest, fields: "fields-" + digest,
+		values: "values-" + digest,
+		state:  ready.Ready, labelled: owner != "",
 	}
 	w.objects[key] = x
 	return x
@@ -96,8 +97,10 @@ func (w *world) observed(key manifests.Key) Observed {
 		return Observed{Presence: Absent}
 	}
 	o := Observed{
-		Presence: Present, UID: x.uid, ResourceVersion: strconv.Itoa(x.version), Owner: x.owner, OwnerName: x.owner, Digest: x.digest,
-		Applied: x.fields, Updated: x.fields, Terminating: x.terminating, Readiness: ready.Result{State: x.state, Message: "it is " + string(x.state)},
+		Presence: Present, UID: x.uid, ResourceVersion: strconv.Itoa(x.version), Owner: x.owner, OwnerName: x.owner,
+		Digest:  x.digest,
+		Applied: x.fields, Updated: x.fields, Terminating: x.terminating,
+		Readiness: ready.Result{State: x.state, Message: "it is " + string(x.state)},
 	}
 	if x.terminating {
 		o.Gone = w.gone[key]
@@ -151,7 +154,10 @@ func (w *world) perform(a Action) Result {
 		return w.performGuard(a)
 	case VerbCreate:
 		if w.closed[a.Key.Namespace] {
-			return Result{Verb: VerbCreate, Failure: &Failure{Class: Transient, Reason: WaitNamespaceTerminating, Message: "it is being deleted"}}
+			return Result{Verb: VerbCreate, Failure: &Failure{
+				Class: Transient, Reason: WaitNamespaceTerminating,
+				Message: "it is being deleted",
+			}}
 		}
 		if x != nil {
 			return w.read(a)
@@ -164,7 +170,10 @@ func (w *world) perform(a Action) Result {
 		w.touch(x)
 	case VerbTryDelete, VerbDelete:
 		if w.undeletable[a.Key] {
-			return Result{Verb: a.Verb, Failure: &Failure{Class: Terminal, Reason: WaitForbidden, Message: "it may not be deleted"}}
+			return Result{Verb: a.Verb, Failure: &Failure{
+				Class: Terminal, Reason: WaitForbidden,
+				Message: "it may not be deleted",
+			}}
 		}
 		if x == nil || x.uid != a.Preconditions.UID || strconv.Itoa(x.version) != a.Preconditions.ResourceVersion {
 			return w.read(a)
@@ -287,14 +296,21 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	for {
 		f := Facts{
 			Adoptions: NewAdoptions(sceneOwner("here"), "shop", nil, ""),
-			Owner:     us, Names: Names{All: true}, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
+			Owner:     us, Names: Names{All: true}, Defaults: Policies{
+				Update:   metav1alpha1.UpdateSSAOverride,
+				Adoption: metav1alpha1.AdoptIfUnowned,
+			},
 			PreDelete: c.preDelete, PostDelete: c.postDelete,
-			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Open: c.open, Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign, Contents: c.contents,
-			Trigger: c.trigger, Guard: c.knownGuard(), Repairs: c.repairs, Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
+			Managed: c.managed, Desired: c.desired, Excluded: c.excluded, Unbound: c.unbound, Open: c.open,
+			Revision: c.revision(), Inventory: c.inventory, Recorded: recorded, Results: results, Foreign: c.foreign,
+			Contents: c.contents,
+			Trigger:  c.trigger, Guard: c.knownGuard(), Repairs: c.repairs,
+			Now: sceneTime.Add(time.Duration(c.clock) * time.Second),
 		}
 		f = f.seen(func(key manifests.Key) Observed {
 			watched := c.world.watched(key)
-			if o := results[key].Observed; o != nil && (watched.Presence != Present || watched.ResourceVersion == o.ResourceVersion) {
+			if o := results[key].Observed; o != nil && (watched.Presence != Present ||
+				watched.ResourceVersion == o.ResourceVersion) {
 				return *o
 			}
 			return watched

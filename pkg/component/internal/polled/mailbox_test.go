@@ -195,7 +195,10 @@ func TestFetchedValuesWaitForTheirComponentsWithoutALimit(t *testing.T) {
 		for i := range maxEarly + 1 {
 			stored[key(strconv.Itoa(i))] = i
 		}
-		m := NewMailbox(MailboxOptions{Fetch: func(context.Context) (map[types.NamespacedName]any, error) { return stored, nil }})
+		m := NewMailbox(MailboxOptions{Fetch: func(context.Context) (map[types.NamespacedName]any, error) {
+			return stored,
+				nil
+		}})
 		r.Add(t, m)
 		time.Sleep(2 * earlyLifetime)
 		if values, _ := m.Size(); values != len(stored) {

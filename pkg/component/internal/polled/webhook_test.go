@@ -66,16 +66,31 @@ func TestAWebhookAcceptsSignedCallsOnly(t *testing.T) {
 		{name: "signed with another key", path: "/a", body: "x", want: 401, signature: Sign([]byte("no"), []byte("x"))},
 		{name: "signature of another body", path: "/a", body: "y", want: 401, signature: Sign(secret, []byte("x"))},
 		{name: "cut signature", path: "/a", body: "x", want: 401, signature: Sign(secret, []byte("x"))[:20]},
-		{name: "unknown component", path: "/unknown", body: "x", want: 401, signature: Sign(secret, []byte("x")), text: errSignature.Error()},
+		{
+			name: "unknown component", path: "/unknown", body: "x", want: 401, signature: Sign(secret, []byte("x")),
+			text: errSignature.Error(),
+		},
 		{name: "empty secret", path: "/secretless", body: "x", want: 401, signature: Sign(nil, []byte("x"))},
-		{name: "secret that cannot be read", path: "/unread", body: "x", want: 401, signature: Sign(secret, []byte("x")), text: errSignature.Error()},
+		{
+			name: "secret that cannot be read", path: "/unread", body: "x", want: 401, signature: Sign(secret, []byte("x")),
+			text: errSignature.Error(),
+		},
 		{name: "panic", path: "/panics", body: "x", want: 401, signature: Sign(secret, []byte("x"))},
 		{name: "large body", path: "/a", body: strings.Repeat("x", 21), want: 413, signature: Sign(secret, nil)},
 		{name: "no POST", method: http.MethodGet, path: "/a", want: 405},
-		{name: "invalid value", path: "/a", body: "invalid", want: 400, signature: Sign(secret, []byte("invalid")), text: "want JSON"},
+		{
+			name: "invalid value", path: "/a", body: "invalid", want: 400, signature: Sign(secret, []byte("invalid")),
+			text: "want JSON",
+		},
 		{name: "without a time", path: "/a", body: "x", want: 401, signature: Sign(secret, []byte("x")), options: window},
-		{name: "in time", path: "/a", body: "y", stamp: now, want: 202, signature: Sign(secret, []byte(now+".y")), options: window},
-		{name: "old", path: "/a", body: "y", stamp: "1000", want: 401, signature: Sign(secret, []byte("1000.y")), options: window},
+		{
+			name: "in time", path: "/a", body: "y", stamp: now, want: 202, signature: Sign(secret, []byte(now+".y")),
+			options: window,
+		},
+		{
+			name: "old", path: "/a", body: "y", stamp: "1000", want: 401, signature: Sign(secret, []byte("1000.y")),
+			options: window,
+		},
 	} {
 		if c.options.Route == nil {
 			c.options = options
@@ -109,17 +124,35 @@ func TestCallsThatFailForAWhileAreAnsweredWithADelay(t *testing.T) {
 	}{
 		{name: "the API server is unreachable", secret: down, want: 503, retry: "1", isLogged: true},
 		{name: "the API server is slow", secret: context.DeadlineExceeded, want: 503, retry: "1", isLogged: true},
-		{name: "the API server is overloaded", secret: apierrors.NewTooManyRequests("busy", 7), want: 503, retry: "7", isLogged: true},
-		{name: "the API server fails", secret: apierrors.NewInternalError(errors.New("etcd")), want: 503, retry: "1", isLogged: true},
-		{name: "own credentials expired", secret: apierrors.NewUnauthorized("expired"), want: 503, retry: "1", isLogged: true},
+		{
+			name: "the API server is overloaded", secret: apierrors.NewTooManyRequests("busy", 7), want: 503, retry: "7",
+			isLogged: true,
+		},
+		{
+			name: "the API server fails", secret: apierrors.NewInternalError(errors.New("etcd")), want: 503, retry: "1",
+			isLogged: true,
+		},
+		{
+			name: "own credentials expired", secret: apierrors.NewUnauthorized("expired"), want: 503, retry: "1",
+			isLogged: true,
+		},
 		{
 			name: "the reconciler has not started", want: 503, retry: "5", isLogged: true,
 			secret: &passerror.Retry{Cause: errors.New("not started"), After: 5 * time.Second},
 		},
-		{name: "no Secret", secret: apierrors.NewNotFound(secrets, "key"), want: 401, text: errSignature.Error(), isLogged: true},
-		{name: "forbidden", secret: apierrors.NewForbidden(secrets, "key", nil), want: 401, text: errSignature.Error(), isLogged: true},
+		{
+			name: "no Secret", secret: apierrors.NewNotFound(secrets, "key"), want: 401, text: errSignature.Error(),
+			isLogged: true,
+		},
+		{
+			name: "forbidden", secret: apierrors.NewForbidden(secrets, "key", nil), want: 401, text: errSignature.Error(),
+			isLogged: true,
+		},
 		{name: "a value is not stored yet", accept: down, want: 503, retry: "1", isLogged: true},
-		{name: "another write was first", accept: apierrors.NewConflict(secrets, "key", nil), want: 503, retry: "1", isLogged: true},
+		{
+			name: "another write was first", accept: apierrors.NewConflict(secrets, "key", nil), want: 503, retry: "1",
+			isLogged: true,
+		},
 		{name: "an invalid value", accept: errors.New("want a number"), want: 400, text: "want a number"},
 	} {
 		var logged []string
@@ -131,7 +164,8 @@ func TestCallsThatFailForAWhileAreAnsweredWithADelay(t *testing.T) {
 		})
 		var answer *httptest.ResponseRecorder
 		for range 3 {
-			request := httptest.NewRequestWithContext(log.IntoContext(t.Context(), logger), http.MethodPost, "/a", strings.NewReader("x"))
+			request := httptest.NewRequestWithContext(log.IntoContext(t.Context(), logger), http.MethodPost, "/a",
+				strings.NewReader("x"))
 			request.Header.Set(SignatureHeader, Sign([]byte("s3cret"), []byte("x")))
 			answer = httptest.NewRecorder()
 			handler.ServeHTTP(answer, request)
@@ -139,7 +173,8 @@ func TestCallsThatFailForAWhileAreAnsweredWithADelay(t *testing.T) {
 		if answer.Code != c.want || answer.Header().Get("Retry-After") != c.retry {
 			t.Errorf("%s: %d, Retry-After %q", c.name, answer.Code, answer.Header().Get("Retry-After"))
 		}
-		if text := strings.TrimSpace(answer.Body.String()); c.text != "" && text != c.text || strings.Contains(text, "secrets") {
+		if text := strings.TrimSpace(answer.Body.String()); c.text != "" && text != c.text || strings.Contains(text,
+			"secrets") {
 			t.Errorf("%s: the caller learns: %s", c.name, text)
 		}
 		all := strings.ReplaceAll(strings.Join(logged, "\n"), `\"`, `"`)

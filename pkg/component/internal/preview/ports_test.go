@@ -106,7 +106,8 @@ func (c *cluster) targets() (Targets, *apiservertest.Server) {
 func (c *cluster) putKubeconfig(key, server string) {
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c",` +
 		`"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],` +
-		`"clusters":[{"name":"c","cluster":{"server":"` + server + `","insecure-skip-tls-verify":true}}],"users":[{"name":"u","user":{}}]}`
+		`"clusters":[{"name":"c","cluster":{"server":"` + server +
+		`","insecure-skip-tls-verify":true}}],"users":[{"name":"u","user":{}}]}`
 	c.Put("v1", "Secret", "shop", "remote", map[string]any{
 		"data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(text))},
 	})
@@ -231,7 +232,8 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	p := Inventory{Simulator: &Simulator{}, ComponentRecord: reconcile.ComponentRecord{
 		Memories: memories, Owners: owners,
 		Inventories: inventory.NewStore(inventory.Options{
-			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Owners: owners, Memories: memories.Inventories(),
+			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Owners: owners,
+			Memories: memories.Inventories(),
 			Records: records.NewStore(records.Options{
 				Reconciler: reconciler, Dynamic: c.client.Dynamic, Metadata: c.client.Metadata, Clock: clock.RealClock{},
 				NamespaceGoes: func(context.Context, string) bool { return false },
@@ -256,12 +258,14 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	c.Put("v1", "ConfigMap", "shop", "b", map[string]any{"metadata": map[string]any{
 		"labels": map[string]any{reconciler + "/" + manifests.LabelOwnerID: owner.ID()},
 		"annotations": map[string]any{
-			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/b",
+			reconciler + "/" + manifests.AnnotationOwnerID: owner.String(),
+			reconciler + "/" + marks.AnnotationObject:      "ConfigMap shop/b",
 		},
 	}})
 	loaded, err = p.Load(t.Context(), component, owner, at)
 	if err != nil || len(loaded.Entries) != 1 || loaded.Entries[0].Name != "b" || len(s.status.Inventory) != 0 {
-		t.Errorf("the inventory must be recovered for the forecast without a change of the status, got %+v and the error %v", loaded, err)
+		t.Errorf("the inventory must be recovered for the forecast without a change of the status, got %+v and the error %v",
+			loaded, err)
 	}
 	p.CheckKubeconfig(component, owner, at)
 	if err := errors.Join(

@@ -49,7 +49,8 @@ func (c *cluster) recordApplied() {
 	}
 }
 
-const schemaNotAsked = "it binds export schemaID of Schema.external.fairlead.io db, and a preview does not ask outside Kubernetes"
+const schemaNotAsked = "it binds export schemaID of Schema.external.fairlead.io db, and a preview does not ask " +
+	"outside Kubernetes"
 
 func TestAPreviewDoesNotAskForValuesOfExternals(t *testing.T) {
 	c := newCluster(t)

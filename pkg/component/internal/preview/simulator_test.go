@@ -190,7 +190,8 @@ func TestARefusedWriteHoldsUpWhatFollows(t *testing.T) {
 func TestWhatAnEarlierObjectMayMakeValidIsNoFailure(t *testing.T) {
 	definition := func(value string) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-			"group": "gadgets.example.com", "names": map[string]any{"kind": "Gadget", "plural": "gadgets"}, "scope": "Namespaced",
+			"group": "gadgets.example.com", "names": map[string]any{"kind": "Gadget", "plural": "gadgets"},
+			"scope":    "Namespaced",
 			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true}}, "value": value,
 		}}}
 		o.SetAPIVersion("apiextensions.k8s.io/v1")
@@ -224,13 +225,19 @@ func TestWhatAnEarlierObjectMayMakeValidIsNoFailure(t *testing.T) {
 			"a",
 			"what changes objects at admission is written before it; without it, it is refused: ",
 		},
-		{"what only refuses objects at admission", []*unstructured.Unstructured{first(checking), configMap("a", "1")}, "a", ""},
+		{
+			"what only refuses objects at admission",
+			[]*unstructured.Unstructured{first(checking), configMap("a", "1")},
+			"a", "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cluster := newCluster(t)
 			cluster.Serve("gadgets.example.com/v1", "gadgets", "Gadget", true)
-			cluster.Serve("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false)
-			cluster.Serve("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false)
+			cluster.Serve("admissionregistration.k8s.io/v1", "mutatingwebhookconfigurations",
+				"MutatingWebhookConfiguration", false)
+			cluster.Serve("admissionregistration.k8s.io/v1", "validatingwebhookconfigurations",
+				"ValidatingWebhookConfiguration", false)
 			cluster.desire(c.set...)
 			cluster.Refuse(func(r apiservertest.Request) error {
 				if r.DryRun && strings.Contains(r.Path, map[string]string{"g": "/gadgets", "a": "/configmaps"}[c.refused]) {

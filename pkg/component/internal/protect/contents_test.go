@@ -43,7 +43,10 @@ func TestContentsOfANamespace(t *testing.T) {
 	}
 	server.Put("example.com/v1", "Widget", "shop", "theirs", nil)
 	server.Put("v1", "Secret", "shop", "theirs", nil)
-	want := plan.Contents{Count: 2, Keys: []manifests.Key{{Kind: "Secret", Namespace: "shop", Name: "theirs"}, {Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "theirs"}}}
+	want := plan.Contents{Count: 2, Keys: []manifests.Key{
+		{Kind: "Secret", Namespace: "shop", Name: "theirs"},
+		{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "theirs"},
+	}}
 	if diff := cmp.Diff(want, checkNamespace(t, p, deleting(namespace, entry))); diff != "" {
 		t.Error(diff)
 	}
@@ -81,7 +84,8 @@ func TestContentsThatCannotBeListed(t *testing.T) {
 				})
 			}, plan.Terminal, []string{
 				"the objects that would be deleted with the namespace could not be listed: ", "widgets.example.com",
-				"grant the right to list all types in the namespace; if you delete the namespace yourself, Kubernetes also deletes all objects in it",
+				"grant the right to list all types in the namespace; if you delete the namespace yourself, Kubernetes also " +
+					"deletes all objects in it",
 			},
 		},
 		{

@@ -176,7 +176,10 @@ func TestWatchedForeignInstances(t *testing.T) {
 	}
 	watchInstances(t, p, widgetKind)
 	server.Requests()
-	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "theirs"}}}
+	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{
+		Group: "example.com", Kind: "Widget", Namespace: "shop",
+		Name: "theirs",
+	}}}
 	if diff := cmp.Diff(want, p.WatchedForeign(t.Context(), f, managed)[widgetType]); diff != "" {
 		t.Error(diff)
 	}
@@ -241,7 +244,10 @@ func TestCheckListsAgainRightBeforeADefinitionIsDeleted(t *testing.T) {
 	if !p.Check(t.Context(), f, decided, checked) {
 		t.Error("Check did not list the instances")
 	}
-	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{Group: "example.com", Kind: "Widget", Namespace: "shop", Name: "late"}}}
+	want := plan.ForeignInstances{Count: 1, Keys: []manifests.Key{{
+		Group: "example.com", Kind: "Widget", Namespace: "shop",
+		Name: "late",
+	}}}
 	if diff := cmp.Diff(want, f.Foreign[widgetType]); diff != "" {
 		t.Error(diff)
 	}
@@ -372,7 +378,8 @@ func TestAdditionalTypesThatTheIdentityMayNotList(t *testing.T) {
 	watchInstances(t, p, widgetKind)
 	got := p.WatchedForeign(t.Context(), deleting(), types)
 	want := "tenant may not list gizmos.other.example.com in all namespaces, so it is not known whether there are " +
-		"foreign instances; grant this right; if nothing can be done about that, a person can accept the loss of these instances: " +
+		"foreign instances; grant this right; if nothing can be done about that, a person can accept the loss of " +
+		"these instances: " +
 		"fairlead delete -n shop shop.example.com/web --accept-unknown '*.example.com'"
 	if f := got[chosen]; f.Err == nil || f.Err.Error() != want || f.Count != 0 || len(f.Keys) != 0 {
 		t.Errorf("got %+v, want the error %q and no names", f, want)

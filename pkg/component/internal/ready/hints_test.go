@@ -21,7 +21,10 @@ func TestHints(t *testing.T) {
 		{"without hints, an object without a status is ready", "", ready.Hints{}, ready.Result{State: ready.Ready}},
 		{
 			"waits until the observed generation exists", "status: {}", observed,
-			ready.Result{State: ready.InProgress, Message: "its controller has not processed it yet: it has no status.observedGeneration"},
+			ready.Result{
+				State:   ready.InProgress,
+				Message: "its controller has not processed it yet: it has no status.observedGeneration",
+			},
 		},
 		{
 			"waits until the observed generation equals the generation", "status: {observedGeneration: 1}", observed,
@@ -44,7 +47,8 @@ func TestHints(t *testing.T) {
 			ready.Result{State: ready.Ready},
 		},
 		{
-			"waits for each of several conditions", "status: {conditions: [{type: A, status: 'True'}, {type: B, status: 'False', message: later}]}", several,
+			"waits for each of several conditions",
+			"status: {conditions: [{type: A, status: 'True'}, {type: B, status: 'False', message: later}]}", several,
 			ready.Result{State: ready.InProgress, Message: "not B yet: later"},
 		},
 		{
@@ -55,7 +59,10 @@ func TestHints(t *testing.T) {
 		{
 			"ignores conditions of an older generation",
 			"status: {conditions: [{type: A, status: 'True', observedGeneration: 1}, {type: B, status: 'True'}]}", several,
-			ready.Result{State: ready.InProgress, Message: "its condition A was set for generation 1, but the object is at generation 2"},
+			ready.Result{
+				State:   ready.InProgress,
+				Message: "its condition A was set for generation 1, but the object is at generation 2",
+			},
 		},
 		{
 			"is ready if all hints are satisfied",
@@ -75,13 +82,19 @@ func TestHints(t *testing.T) {
 			"a condition Ready of an older generation is ignored",
 			"status: {conditions: [{type: Ready, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
-			ready.Result{State: ready.InProgress, Message: "its condition Ready was set for generation 1, but the object is at generation 2"},
+			ready.Result{
+				State:   ready.InProgress,
+				Message: "its condition Ready was set for generation 1, but the object is at generation 2",
+			},
 		},
 		{
 			"a condition Stalled of an older generation is ignored",
 			"status: {conditions: [{type: Stalled, status: 'True', observedGeneration: 1}]}",
 			ready.Hints{},
-			ready.Result{State: ready.InProgress, Message: "its condition Stalled was set for generation 1, but the object is at generation 2"},
+			ready.Result{
+				State:   ready.InProgress,
+				Message: "its condition Stalled was set for generation 1, but the object is at generation 2",
+			},
 		},
 		{
 			"a false condition Stalled of an older generation does not delay readiness",
@@ -118,7 +131,10 @@ func TestAComponentOfTheReadyMadeOperatorIsNotReadyBeforeItWasLookedAt(t *testin
 		want         ready.State
 	}{
 		{"new", "", ready.InProgress},
-		{"ready", "status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}", ready.Ready},
+		{
+			"ready", "status: {observedGeneration: 2, conditions: [{type: Ready, status: 'True', observedGeneration: 2}]}",
+			ready.Ready,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := widget(t, c.status)

@@ -19,13 +19,16 @@ func TestAJobIsReadyWhenItIsComplete(t *testing.T) {
 		"not started": {"{spec: {}}", ready.InProgress},
 		"running":     {"{status: {startTime: '2026-01-01T00:00:00Z', active: 1}}", ready.InProgress},
 		"succeeded, but not yet declared complete": {
-			"{status: {startTime: '2026-01-01T00:00:00Z', succeeded: 1, conditions: [{type: SuccessCriteriaMet, status: 'True'}]}}", ready.InProgress,
+			"{status: {startTime: '2026-01-01T00:00:00Z', succeeded: 1, conditions: [{type: SuccessCriteriaMet, " +
+				"status: 'True'}]}}", ready.InProgress,
 		},
 		"complete": {
-			"{status: {startTime: '2026-01-01T00:00:00Z', succeeded: 1, conditions: [{type: Complete, status: 'True'}]}}", ready.Ready,
+			"{status: {startTime: '2026-01-01T00:00:00Z', succeeded: 1, conditions: [{type: Complete, status: 'True'}]}}",
+			ready.Ready,
 		},
 		"failed": {
-			"{status: {startTime: '2026-01-01T00:00:00Z', failed: 1, conditions: [{type: Failed, status: 'True'}]}}", ready.Failed,
+			"{status: {startTime: '2026-01-01T00:00:00Z', failed: 1, conditions: [{type: Failed, status: 'True'}]}}",
+			ready.Failed,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,13 +50,20 @@ func TestAnAPIServiceIsReadyWhenItIsAvailable(t *testing.T) {
 		status string
 		want   ready.Result
 	}{
-		"new":           {"{}", ready.Result{State: ready.InProgress, Message: "not Available yet"}},
-		"not answering": {"{conditions: [{type: Available, status: 'False', message: no endpoints}]}", ready.Result{State: ready.InProgress, Message: "not Available yet: no endpoints"}},
-		"available":     {"{conditions: [{type: Available, status: 'True', message: fine}]}", ready.Result{State: ready.Ready}},
+		"new": {"{}", ready.Result{State: ready.InProgress, Message: "not Available yet"}},
+		"not answering": {
+			"{conditions: [{type: Available, status: 'False', message: no endpoints}]}",
+			ready.Result{State: ready.InProgress, Message: "not Available yet: no endpoints"},
+		},
+		"available": {
+			"{conditions: [{type: Available, status: 'True', message: fine}]}",
+			ready.Result{State: ready.Ready},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			service := &unstructured.Unstructured{}
-			if err := yaml.UnmarshalStrict([]byte("{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: "+c.status+"}"), &service.Object); err != nil {
+			if err := yaml.UnmarshalStrict([]byte("{apiVersion: apiregistration.k8s.io/v1, kind: APIService, status: "+c.status+
+				"}"), &service.Object); err != nil {
 				t.Fatal(err)
 			}
 			if got := ready.Of(service, ready.Hints{}); got != c.want {
@@ -77,7 +87,8 @@ func TestAPodThatRunsToCompletionIsReadyWhenItIs(t *testing.T) {
 	} {
 		t.Run(c.restart+" "+c.phase, func(t *testing.T) {
 			obj := &unstructured.Unstructured{}
-			text := "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {restartPolicy: " + c.restart + "}, status: " + fmt.Sprintf(running, c.phase) + "}"
+			text := "{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {restartPolicy: " + c.restart + "}, status: " +
+				fmt.Sprintf(running, c.phase) + "}"
 			if err := yaml.Unmarshal([]byte(text), &obj.Object); err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +185,10 @@ func TestARolloutWithAnObservedGenerationThatIsAString(t *testing.T) {
 func TestADeploymentWithAnObservedGenerationThatIsAString(t *testing.T) {
 	const status = "replicas: 1, updatedReplicas: 1, readyReplicas: 1, availableReplicas: 1, " +
 		"conditions: [{type: Available, status: 'True'}, {type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]"
-	for generation, want := range map[string]ready.State{"'2'": ready.Ready, "'1'": ready.InProgress, "abc": ready.Unknown} {
+	for generation, want := range map[string]ready.State{
+		"'2'": ready.Ready, "'1'": ready.InProgress,
+		"abc": ready.Unknown,
+	} {
 		d := widget(t, "spec: {replicas: 1}, status: {observedGeneration: "+generation+", "+status+"}")
 		d.SetAPIVersion("apps/v1")
 		d.SetKind("Deployment")
@@ -188,16 +202,20 @@ func TestTheMessageOfAWorkloadNamesTheObstacle(t *testing.T) {
 	const quota = `pods "web-1" is forbidden: exceeded quota: none`
 	for name, c := range map[string]struct{ kind, status, want string }{
 		"quota": {
-			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: '` + quota + `'}]}`,
+			"Deployment",
+			`{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "True", reason: FailedCreate, message: '` +
+				quota + `'}]}`,
 			"Replicas: 0/1; FailedCreate: " + quota,
 		},
 		"no obstacle": {
-			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "False", message: x}]}`, "Replicas: 0/1",
+			"Deployment", `{observedGeneration: 1, conditions: [{type: ReplicaFailure, status: "False", message: x}]}`,
+			"Replicas: 0/1",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := &unstructured.Unstructured{}
-			text := fmt.Sprintf("{apiVersion: apps/v1, kind: %s, metadata: {generation: 1}, spec: {replicas: 1}, status: %s}", c.kind, c.status)
+			text := fmt.Sprintf("{apiVersion: apps/v1, kind: %s, metadata: {generation: 1}, spec: {replicas: 1}, status: %s}",
+				c.kind, c.status)
 			if err := yaml.Unmarshal([]byte(text), obj); err != nil {
 				t.Fatal(err)
 			}

@@ -22,13 +22,15 @@ func TestBeingDeletedNamesTheFinalizersOfControllers(t *testing.T) {
 		{
 			"with a finalizer of Kubernetes",
 			[]string{"kubernetes.io/pvc-protection"},
-			"it is being deleted; it is gone when other controllers have removed their finalizers: kubernetes.io/pvc-protection " +
+			"it is being deleted; it is gone when other controllers have removed their finalizers: " +
+				"kubernetes.io/pvc-protection " +
 				"(a pod uses the claim)",
 		},
 		{
 			"with finalizers of controllers",
 			[]string{"b.example.com/x", "a.example.com/y"},
-			"it is being deleted; it is gone when other controllers have removed their finalizers: a.example.com/y, b.example.com/x",
+			"it is being deleted; it is gone when other controllers have removed their finalizers: a.example.com/y, " +
+				"b.example.com/x",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -42,9 +42,12 @@ func TestDependentsAreRepairedWhileTheSpecIsRefusedIfItPermitsTheSame(t *testing
 		change func(*Declared)
 		want   []string
 	}{
-		"the same":          {func(*Declared) {}, known},
-		"another user":      {func(d *Declared) { d.Target.Impersonate.User = "admin" }, known[:1]},
-		"another cluster":   {func(d *Declared) { d.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "k"} }, known[:1]},
+		"the same":     {func(*Declared) {}, known},
+		"another user": {func(d *Declared) { d.Target.Impersonate.User = "admin" }, known[:1]},
+		"another cluster": {
+			func(d *Declared) { d.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "k"} },
+			known[:1],
+		},
 		"another policy":    {func(d *Declared) { d.Policies.Adoption = metav1alpha1.AdoptAlways }, known[:1]},
 		"another take-over": {func(d *Declared) { d.Adopt = []metav1alpha1.AdoptRule{} }, known[:1]},
 	} {
@@ -197,7 +200,8 @@ func TestTheInputsThatAreAppliedAreNoted(t *testing.T) {
 	c := w.component()
 	w.fails["apply"] = errOh
 	if _, err := w.Apply(t.Context(), c); err == nil || c.GetStatus().AppliedDigest != "" {
-		t.Errorf("Apply must fail without a change of the applied digest, got the digest %q and the error %v", c.GetStatus().AppliedDigest, err)
+		t.Errorf("Apply must fail without a change of the applied digest, got the digest %q and the error %v",
+			c.GetStatus().AppliedDigest, err)
 	}
 	delete(w.fails, "apply")
 	if c.GetStatus().AppliedGeneration != 0 {

@@ -36,7 +36,10 @@ type chain struct {
 }
 
 func newChain(t *testing.T, length int) *chain {
-	c := &chain{world: newWorld(t), server: apiservertest.New(t), length: length, value: "a", wakes: make(chan struct{}, 1)}
+	c := &chain{
+		world: newWorld(t), server: apiservertest.New(t), length: length, value: "a",
+		wakes: make(chan struct{}, 1),
+	}
 	monitor := telemetry.Monitor{Meter: metrics.Shared.Meter(reconciler)}
 	connection, err := target.Connect(t.Context(), c.server.Config(), target.Options{
 		Reconciler: reconciler, Writers: 16, View: inspect.View{Reconciler: reconciler}, Monitor: monitor,
@@ -151,7 +154,8 @@ func TestANewRevisionWhoseValuesChangeAtOnceIsOneRevision(t *testing.T) {
 	if s.Revision != 2 || len(s.History) != 2 || !slices.Equal(s.AskedExports, []string{`v0="b"`, `v1="b"`, `v2="b"`}) {
 		t.Errorf("revision %d, history %+v, values %v", s.Revision, s.History, s.AskedExports)
 	}
-	if n := count(c.steps, "write the status"); n != 1 || len(c.events) != 1 || !strings.HasPrefix(c.events[0].Note, "apply 4 ") {
+	if n := count(c.steps, "write the status"); n != 1 || len(c.events) != 1 || !strings.HasPrefix(c.events[0].Note,
+		"apply 4 ") {
 		t.Errorf("wrote the status %d times, with the events %v", n, c.events)
 	}
 	if passes := c.converge(); passes != 1 || len(c.server.Requests()) != 0 {

@@ -144,7 +144,8 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 	w.target = target.Target{Client: own, Local: own}
 	memories := &Memories{}
 	options := components.Options{
-		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
+		New:    func() (components.Object, error) { return &part{}, nil },
 		Client: w.client(), Reader: w.client(), Memories: memories.Objects(), StatusWritten: memories.StatusWritten,
 		NeedsPass: func(client.Object, client.Object) bool { return false }, OwnerChanged: func(manifests.Owner) {},
 	}

@@ -112,7 +112,10 @@ func TestHooksOfAKindAreCalledInOrderUntilOneFails(t *testing.T) {
 }
 
 func TestTheLastHooksOfAPass(t *testing.T) {
-	failed := result.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: "Job x", Message: "no"}, Failed: true, Terminal: true}
+	failed := result.Waiting{
+		DependentReport: metav1alpha1.DependentReport{Dependent: "Job x", Message: "no"},
+		Failed:          true, Terminal: true,
+	}
 	for _, c := range []struct {
 		name string
 		arm  func(*world)

@@ -41,7 +41,8 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 	t.Helper()
 	w := newWorld(t, edits...)
 	options := components.Options{
-		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK, New: func() (components.Object, error) { return &part{}, nil },
+		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
+		New:    func() (components.Object, error) { return &part{}, nil },
 		Client: w.client(), Reader: w.client(), Memories: w.Memories.Objects(), StatusWritten: w.Memories.StatusWritten,
 		OwnerChanged: func(manifests.Owner) {},
 	}
@@ -54,7 +55,8 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 	})
 	r.ComponentRecord = ComponentRecord{
 		Inventories: inventory.NewStore(inventory.Options{
-			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Components: store, Owners: owners, Records: secrets,
+			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Components: store,
+			Owners: owners, Records: secrets,
 			Memories: w.Memories.Inventories(),
 		}),
 		Secrets: secrets, Components: store, Owners: owners, Memories: w.Memories, DeletePolicy: metav1alpha1.DeleteOrphan,
@@ -207,7 +209,10 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 	}{
 		{name: "the Secret has the finalizer", protected: true},
 		{name: "somebody removed the finalizer", lost: true},
-		{name: "somebody removed the finalizer while the component is being deleted", edits: []func(*part){deleted}, lost: true},
+		{
+			name: "somebody removed the finalizer while the component is being deleted", edits: []func(*part){deleted},
+			lost: true,
+		},
 		{name: "the Secret is being deleted", secretDeleted: true, lost: true},
 		{name: "the Secret is deleted together with the component", secretDeleted: true, edits: []func(*part){deleted}},
 	} {
@@ -271,7 +276,8 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.GetStatus().PhaseRecord == "" || len(r.Names("shop")) != 1 {
-		t.Fatalf("the status %+v must name the phase record, and one Secret must exist; got %q", c.GetStatus(), r.Names("shop"))
+		t.Fatalf("the status %+v must name the phase record, and one Secret must exist; got %q", c.GetStatus(),
+			r.Names("shop"))
 	}
 	request := applier.Request{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{settings}}
 	at := target.Target{Client: connection.Own()}

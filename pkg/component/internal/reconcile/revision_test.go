@@ -126,7 +126,8 @@ func TestTheNextRevision(t *testing.T) {
 				t.Fatal(err)
 			}
 			if next.Revision != c.revision || next.Rendition != c.rendition || next.InputDigest != c.digest {
-				t.Errorf("the status has revision %d, rendition %d of the inputs %s", next.Revision, next.Rendition, next.InputDigest)
+				t.Errorf("the status has revision %d, rendition %d of the inputs %s", next.Revision, next.Rendition,
+					next.InputDigest)
 			}
 			if began := next.ProgressingSince != nil; began != c.begins {
 				t.Errorf("a new revision or rendition begins: %t, want the opposite", began)

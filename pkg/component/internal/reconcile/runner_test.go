@@ -175,7 +175,8 @@ func TestNoPassBeginsWithAFormerVersionOfADeletedComponent(t *testing.T) {
 	}
 	w.Memories.Of(web).released = former.GetUID()
 	if after := w.reconcile(); after != 0 || len(w.steps) > 0 {
-		t.Errorf("a pass over a component without our finalizer made the steps %q; the next one is due after %s", w.steps, after)
+		t.Errorf("a pass over a component without our finalizer made the steps %q; the next one is due after %s",
+			w.steps, after)
 	}
 	w.Memories.Of(web).released = "another"
 	if w.reconcile(); len(w.steps) == 0 {
@@ -302,7 +303,8 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
 	if len(w.events) != 1 || len(w.Memories.Of(web).unconfirmed.entries) != 1 {
-		t.Errorf("got the events %v and the unconfirmed dependents %v, want one of each", w.events, w.Memories.Of(web).unconfirmed)
+		t.Errorf("got the events %v and the unconfirmed dependents %v, want one of each", w.events,
+			w.Memories.Of(web).unconfirmed)
 	}
 	delete(w.fails, "write the status")
 	w.outcome.Created, w.outcome.Changes = nil, nil
@@ -397,7 +399,8 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 	for acknowledge, want := range map[string]string{"now": "now", "before": "", "": ""} {
 		w := newWorld(t, func(p *part) {
 			p.Annotations = map[string]string{
-				reconciler + "/" + metav1alpha1.AnnotationReconcileRequested: "now", reconciler + "/" + metav1alpha1.AnnotationReconcileAcknowledge: acknowledge,
+				reconciler + "/" + metav1alpha1.AnnotationReconcileRequested:   "now",
+				reconciler + "/" + metav1alpha1.AnnotationReconcileAcknowledge: acknowledge,
 			}
 		})
 		w.reconcile()

@@ -269,7 +269,8 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			between: func(w *world) { w.change(func(p *part) { p.Spec.Suspend = true }) },
 			check: func(w *world) {
 				w.expectTold("apply 1")
-				if s := w.stored().Status; s.State != metav1alpha1.StateSuspended || w.recordedNames() != "settings 2.0" || s.Revision != 2 {
+				if s := w.stored().Status; s.State != metav1alpha1.StateSuspended || w.recordedNames() != "settings 2.0" ||
+					s.Revision != 2 {
 					w.t.Errorf("the status has %s: %+v", w.recordedNames(), s)
 				}
 				if w.kept().ends != 0 || w.kept().changes != nil {
@@ -380,7 +381,8 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				delete(w.fails, "render")
 				w.succeeds()
 				w.reconcile()
-				if strings.Count(w.notes(), "apply") != 1 || w.request.Revision != 2 || names(w.request.Inventory) != "settings 2.0" {
+				if strings.Count(w.notes(), "apply") != 1 || w.request.Revision != 2 ||
+					names(w.request.Inventory) != "settings 2.0" {
 					w.t.Errorf("the events are %v, the request has %s", w.events, names(w.request.Inventory))
 				}
 			},
@@ -444,7 +446,8 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 			check: func(w *world) {
 				r := w.request
-				if names(r.Inventory) != "settings 2.0" || !r.Unrecorded || len(r.Recorded) != 1 || r.Recorded[rendered.Key].Name != "" {
+				if names(r.Inventory) != "settings 2.0" || !r.Unrecorded || len(r.Recorded) != 1 ||
+					r.Recorded[rendered.Key].Name != "" {
 					w.t.Errorf("the request has %s, unrecorded %t, persisted %v", names(r.Inventory), r.Unrecorded, r.Recorded)
 				}
 			},
@@ -484,7 +487,8 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if w.request.Revision != 2 || names(w.request.Inventory) != "settings 2.0" {
 					w.t.Errorf("the request has revision %d and %s", w.request.Revision, names(w.request.Inventory))
 				}
-				if h := w.stored().Status.History; strings.Count(w.notes(), "adopt ") != 1 || len(h) != 1 || h[0].AdoptedCount != 1 {
+				if h := w.stored().Status.History; strings.Count(w.notes(), "adopt ") != 1 || len(h) != 1 ||
+					h[0].AdoptedCount != 1 {
 					w.t.Errorf("the events are %v, the history is %+v", w.events, h)
 				}
 			},
@@ -556,12 +560,14 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			name: "calls outside Kubernetes are under way: their tokens are kept, and recorded before the next write",
 			first: func(w *world) {
 				w.outcome.Inventory = []metav1alpha1.InventoryEntry{{
-					Group: manifests.ExternalGroup, Version: "v1", Kind: "Schema", Name: "db", UID: "token", External: true, Begun: true,
+					Group: manifests.ExternalGroup, Version: "v1", Kind: "Schema", Name: "db", UID: "token", External: true,
+					Begun: true,
 				}}
 			},
 			between: (*world).succeeds,
 			check: func(w *world) {
-				if r := w.request; !r.Unrecorded || len(r.Inventory) != 1 || r.Inventory[0].UID != "token" || !r.Inventory[0].Begun {
+				if r := w.request; !r.Unrecorded || len(r.Inventory) != 1 || r.Inventory[0].UID != "token" ||
+					!r.Inventory[0].Begun {
 					w.t.Errorf("the request has %+v", w.request.Inventory)
 				}
 			},
@@ -603,7 +609,8 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			if after := w.reconcile(); after != 0 || len(w.woken) != 1 {
 				t.Errorf("the first pass is continued after %s, and woke %v; want a pass at once", after, w.woken)
 			}
-			if len(w.events) != 0 || slices.Contains(w.steps, "hook PostReconcile") || slices.Contains(w.steps, "hook PostPass") {
+			if len(w.events) != 0 || slices.Contains(w.steps, "hook PostReconcile") || slices.Contains(w.steps,
+				"hook PostPass") {
 				t.Errorf("the first pass made a report: events %v, steps %q", w.events, w.steps)
 			}
 			w.steps = nil

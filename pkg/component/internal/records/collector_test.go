@@ -62,7 +62,8 @@ func TestSecretsThatABackupMayHaveBroughtBackAreLeftAloneForAWhile(t *testing.T)
 	g := NewWithT(t)
 	g.Expect(young).To(ConsistOf(HaveField("Name", "just now")))
 	g.Expect(settled).To(ConsistOf(
-		HaveField("Name", "before the start"), HaveField("Name", "just now, and being deleted"), HaveField("Name", "long ago")))
+		HaveField("Name", "before the start"), HaveField("Name", "just now, and being deleted"),
+		HaveField("Name", "long ago")))
 }
 
 // components implements Components.
@@ -208,9 +209,17 @@ func TestFinalizersOfRecordsOfExternals(t *testing.T) {
 		want    []string
 	}{
 		{"a new record", true, ExternalsSecret{}, []string{s.keys.finalizer()}},
-		{"the finalizers of others stay", true, ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}}, []string{"other", s.keys.finalizer()}},
+		{
+			"the finalizers of others stay", true,
+			ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}},
+			[]string{"other", s.keys.finalizer()},
+		},
 		{"without the right", false, ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}}, []string{"other"}},
-		{"a record that is being deleted", true, ExternalsSecret{Finalizers: []string{"other"}, IsDeleted: true}, []string{"other"}},
+		{
+			"a record that is being deleted", true,
+			ExternalsSecret{Finalizers: []string{"other"}, IsDeleted: true},
+			[]string{"other"},
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c, s := newCluster(t)

@@ -103,7 +103,8 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
-	if _, held := first.GetLabels()[s.keys.name(marks.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(), []string{"example.com/other"}) {
+	if _, held := first.GetLabels()[s.keys.name(marks.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(),
+		[]string{"example.com/other"}) {
 		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
 			first.GetFinalizers(), first.GetLabels())
 	}
@@ -126,7 +127,10 @@ func TestASecretThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 		want string
 	}{
 		{s.Finalizers.Move(t.Context(), owner("a"), "", "first"), "name another Secret in the component"},
-		{s.Finalizers.Hold(t.Context(), owner("a"), []string{"first"}), "name another Secret in the manifests of the externals"},
+		{
+			s.Finalizers.Hold(t.Context(), owner("a"), []string{"first"}),
+			"name another Secret in the manifests of the externals",
+		},
 	} {
 		p := passerror.Of(test.err)
 		if p == nil || !p.Terminal || p.Reason != "ReferenceNotFound" || !strings.Contains(p.Message, test.want) {
@@ -154,7 +158,8 @@ func TestFinalizersOfCredentials(t *testing.T) {
 
 	g.Expect(s.Finalizers.Move(t.Context(), a, "both", "", "both", "dns")).To(Succeed())
 	g.Expect(held()).To(Equal([]bool{true, true, true}))
-	g.Expect(s.Finalizers.Release(t.Context(), a, []string{"both", "dns", "missing", "db"}, []string{"both", "db"})).To(Succeed())
+	g.Expect(s.Finalizers.Release(t.Context(), a, []string{"both", "dns", "missing", "db"}, []string{"both", "db"})).
+		To(Succeed())
 	g.Expect(held()).To(Equal([]bool{true, false, true}))
 	g.Expect(s.Finalizers.Release(t.Context(), a, []string{"both", "db"}, nil)).To(Succeed())
 	g.Expect(held()).To(Equal([]bool{false, false, false}))

@@ -64,7 +64,8 @@ func TestAnInventoryIsChangedInItsSecret(t *testing.T) {
 	g.Expect(IsName(h.Names("shop")[0])).To(BeTrue(), "no dependent may have the name of the Secret")
 	g.Expect(h.secret().GetFinalizers()).To(ConsistOf(reconciler+"/finalizer", "theirs/finalizer"))
 	g.Expect(h.secret().GetLabels()).To(And(HaveKey("theirs"), HaveKey(reconciler+"/"+LabelRecord)))
-	g.Expect(h.secret().GetLabels()).NotTo(HaveKey(reconciler+"/"+marks.LabelHeld), "the Collector would delete the Secret")
+	g.Expect(h.secret().GetLabels()).NotTo(HaveKey(reconciler+"/"+marks.LabelHeld),
+		"the Collector would delete the Secret")
 	g.Expect(h.inventories.Confirm(t.Context(), owner("app"), stored)).To(Succeed())
 	again, err := h.inventories.Load(t.Context(), owner("app"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -184,7 +185,10 @@ func TestADamagedInventoryIsLost(t *testing.T) {
 func TestARestoredInventoryIsRead(t *testing.T) {
 	g := NewWithT(t)
 	h, _ := newHeld(t, "one")
-	h.secret().SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "velero", Operation: metav1.ManagedFieldsOperationUpdate}})
+	h.secret().SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager:   "velero",
+		Operation: metav1.ManagedFieldsOperationUpdate,
+	}})
 	stored, err := h.inventories.Load(t.Context(), owner("app"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(stored.Lines).To(Equal([]string{"one"}))

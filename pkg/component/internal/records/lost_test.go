@@ -126,7 +126,8 @@ func TestAFailedSearchForALostRecordStopsNothingElse(t *testing.T) {
 			}
 			component := func(o manifests.Owner) Component {
 				return Component{
-					Name: types.NamespacedName{Namespace: "shop", Name: o.Name}, Owner: o, Status: &metav1alpha1.Status{PhaseRecord: "a"},
+					Name: types.NamespacedName{Namespace: "shop", Name: o.Name}, Owner: o,
+					Status: &metav1alpha1.Status{PhaseRecord: "a"},
 				}
 			}
 			known := &components{

@@ -74,14 +74,18 @@ func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
 	m.SetID(Phases, "a")
 	m.SetID(Phases, "b")
 	if m.ID(Phases) != "b" || m.ID(Rendering) != "" {
-		t.Errorf("the memory has the phase record %q and the pinned rendering %q, want b and none", m.ID(Phases), m.ID(Rendering))
+		t.Errorf("the memory has the phase record %q and the pinned rendering %q, want b and none", m.ID(Phases),
+			m.ID(Rendering))
 	}
 }
 
 func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 	m := &Memory{}
 	secret := func(kind Kind, id string) *metav1.PartialObjectMetadata {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(kind, "owner", id, 0), UID: types.UID(id)}}
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: secretName(kind, "owner", id, 0),
+			UID:  types.UID(id),
+		}}
 	}
 	for _, s := range []*metav1.PartialObjectMetadata{
 		secret(Rendering, "a"), secret(Inventory, "a"), secret(Inventory, "b"),
@@ -104,7 +108,10 @@ func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
 
 func TestALateEventOfADeletedInventoryIsIgnored(t *testing.T) {
 	secret := func(uid types.UID) metav1.PartialObjectMetadata {
-		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: secretName(Inventory, "owner", "a", 0), UID: uid}}
+		return metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+			Name: secretName(Inventory, "owner", "a", 0),
+			UID:  uid,
+		}}
 	}
 	old, recreated := secret("1"), secret("2")
 	m := &Memory{}

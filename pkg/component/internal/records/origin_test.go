@@ -26,7 +26,10 @@ func TestOnlySecretsThatTheReconcilerWroteAreDeleted(t *testing.T) {
 			c.secret(name).Object["data"] = map[string]any{"a": "b"}
 		}, true, 0},
 		{"a Secret with other data that somebody else created", func(c *cluster, name string) {
-			c.secret(name).SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate}})
+			c.secret(name).SetManagedFields([]metav1.ManagedFieldsEntry{{
+				Manager:   "kubectl",
+				Operation: metav1.ManagedFieldsOperationUpdate,
+			}})
 			c.secret(name).Object["data"] = map[string]any{"a": "b"}
 		}, false, 1},
 		{"a Secret without a digest that somebody else created", func(c *cluster, name string) {

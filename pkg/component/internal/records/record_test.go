@@ -25,8 +25,14 @@ func TestARecordIsBoundedBeforeItIsDecoded(t *testing.T) {
 		text, want string
 	}{
 		{"too many bytes", Phases, `["` + strings.Repeat("a", maxRecord) + `"]`, "it has more than 67108864 bytes"},
-		{"too many values", Phases, "[" + strings.Repeat("{},", maxNodes) + "{}]", "more than 4000000 maps, lists, values and keys"},
-		{"too many lines", Inventory, `["a"` + strings.Repeat(`,"a"`, maxLines) + "]", "more than 200000 maps, lists, values and keys"},
+		{
+			"too many values", Phases, "[" + strings.Repeat("{},", maxNodes) + "{}]",
+			"more than 4000000 maps, lists, values and keys",
+		},
+		{
+			"too many lines", Inventory, `["a"` + strings.Repeat(`,"a"`, maxLines) + "]",
+			"more than 200000 maps, lists, values and keys",
+		},
 		{"too deep", Phases, strings.Repeat("[", 2000), "nest more than 1000 deep"},
 		{"no JSON", Phases, "[", "the record is damaged, or another version wrote it"},
 	} {

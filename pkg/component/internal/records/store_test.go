@@ -42,13 +42,21 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 	}{
 		{"no record if none exists", nil, "a", ""},
 		{"the record that was written last", []metav1.PartialObjectMetadata{former, latter}, "", "a"},
-		{"the record that was written last, in any order of the list", []metav1.PartialObjectMetadata{latter, former}, "", "a"},
+		{
+			"the record that was written last, in any order of the list",
+			[]metav1.PartialObjectMetadata{latter, former},
+			"", "a",
+		},
 		{
 			"the record that the status names, although another record was written later",
 			[]metav1.PartialObjectMetadata{former, latter},
 			"b", "b",
 		},
-		{"another record if the record that the status names does not exist", []metav1.PartialObjectMetadata{former}, "a", "b"},
+		{
+			"another record if the record that the status names does not exist",
+			[]metav1.PartialObjectMetadata{former},
+			"a", "b",
+		},
 		{
 			"another record if a part of the named record is missing",
 			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))},
@@ -84,7 +92,10 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	if err != nil || len(parts) < 2 {
 		t.Fatalf("the record has %d parts, with the error %v; want several parts", len(parts), err)
 	}
-	written := Record{Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin, Capabilities: `{"digest":"d"}`}
+	written := Record{
+		Kind: Rendering, ID: "one", Note: "a note", ValuesLost: true, Origin: &origin,
+		Capabilities: `{"digest":"d"}`,
+	}
 	if err := s.Write(t.Context(), owner("app"), written, parts); err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +296,8 @@ func TestWhereRecordsAre(t *testing.T) {
 }
 
 func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
-	if got := passerror.Of(Problem("read the record", errors.New("reset"))); got.Terminal || got.Message != "read the record: reset" {
+	if got := passerror.Of(Problem("read the record", errors.New("reset"))); got.Terminal ||
+		got.Message != "read the record: reset" {
 		t.Errorf("a failed request must be a retried error, got %+v", got)
 	}
 	denied := errors.New(`User "op" cannot list resource "secrets"`)
@@ -298,7 +310,10 @@ func TestFailedRequestsForRecordsBecomeConditions(t *testing.T) {
 
 func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 	name := strings.Repeat("n", 253)
-	owner := manifests.Owner{Cluster: name, Reconciler: name, Group: name, Kind: name[:63], Namespace: name[:63], Name: name}
+	owner := manifests.Owner{
+		Cluster: name, Reconciler: name, Group: name, Kind: name[:63], Namespace: name[:63],
+		Name: name,
+	}
 	s := NewStore(Options{Reconciler: name})
 	noise := make([]byte, 2*maxPart)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(noise)
@@ -326,10 +341,16 @@ func TestWhoWroteTheDataOfInventories(t *testing.T) {
 		entries []metav1.ManagedFieldsEntry
 		want    bool
 	}{
-		"the reconciler":                    {[]metav1.ManagedFieldsEntry{data(reconciler, "inventory.json.gz")}, true},
-		"the reconciler, with other labels": {[]metav1.ManagedFieldsEntry{{Manager: "kubectl"}, data(reconciler, "inventory.json.gz")}, true},
-		"another client":                    {[]metav1.ManagedFieldsEntry{data(reconciler, "other"), data("kubectl", "inventory.json.gz")}, false},
-		"unknown after a restore":           {nil, true},
+		"the reconciler": {[]metav1.ManagedFieldsEntry{data(reconciler, "inventory.json.gz")}, true},
+		"the reconciler, with other labels": {[]metav1.ManagedFieldsEntry{
+			{Manager: "kubectl"},
+			data(reconciler, "inventory.json.gz"),
+		}, true},
+		"another client": {[]metav1.ManagedFieldsEntry{
+			data(reconciler, "other"),
+			data("kubectl", "inventory.json.gz"),
+		}, false},
+		"unknown after a restore": {nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := NewStore(Options{Reconciler: reconciler})

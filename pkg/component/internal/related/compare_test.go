@@ -173,7 +173,8 @@ func TestSeveralChangesDuringAReadAreComparedWithTheLastValueThatWasSeen(t *test
 		server.release()
 		r.Expect(t, everybody...)
 		if len(r.informer.objects.versions.comparison.requested) != 0 || r.informer.objects.versions.comparison.running != 0 {
-			t.Errorf("%d changes and %d readers are left", len(r.informer.objects.versions.comparison.requested), r.informer.objects.versions.comparison.running)
+			t.Errorf("%d changes and %d readers are left", len(r.informer.objects.versions.comparison.requested),
+				r.informer.objects.versions.comparison.running)
 		}
 	})
 }

@@ -93,7 +93,8 @@ func TestAClusterScopedTypeHasOneWatch(t *testing.T) {
 		}
 		i := newInformer(r.users.convert, nil, eventsources.Cluster{}, r.options.Namespaces)
 		i.watch.setScope(false, r.options.Namespaces)
-		if len(i.watch.parts) != 1 || i.watch.parts[0].namespace != "" || i.watch.checkNamespaces(client.ObjectKey{Name: "n"}) != nil {
+		if len(i.watch.parts) != 1 || i.watch.parts[0].namespace != "" ||
+			i.watch.checkNamespaces(client.ObjectKey{Name: "n"}) != nil {
 			t.Errorf("parts: %v", i.watch.parts)
 		}
 	})

@@ -32,7 +32,12 @@ func TestCheckAsked(t *testing.T) {
 		want string
 	}{
 		{"asks for nothing", nil, nil, ""},
-		{"an export without a value yet", []manifests.Object{exporter("Service", "a")}, []metav1alpha1.AskedExport{{Name: "a"}}, ""},
+		{
+			"an export without a value yet",
+			[]manifests.Object{exporter("Service", "a")},
+			[]metav1alpha1.AskedExport{{Name: "a"}},
+			"",
+		},
 		{
 			"an unknown name",
 			[]manifests.Object{exporter("Service", "a")},
@@ -114,7 +119,8 @@ func TestAFailedRenderingNamesTheMissingExports(t *testing.T) {
 		}
 		return nil, nil
 	}
-	if _, _, err := s.render(); err == nil || !strings.Contains(err.Error(), "no x; the rendering asked for exports that have no value yet: x;") {
+	if _, _, err := s.render(); err == nil || !strings.Contains(err.Error(),
+		"no x; the rendering asked for exports that have no value yet: x;") {
 		t.Errorf("got %v", err)
 	}
 }

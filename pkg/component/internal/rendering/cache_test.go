@@ -86,7 +86,8 @@ func TestTheCacheEvictsTheLeastRecentlyUsedSets(t *testing.T) {
 				step(s)
 			}
 			if got := s.keptOf(names...); !slices.Equal(got, c.want) || s.size != c.size || s.recent.Len() != len(c.want) {
-				t.Errorf("the cache has the sets %v in %d bytes and %d entries, want %v in %d bytes", got, s.size, s.recent.Len(), c.want, c.size)
+				t.Errorf("the cache has the sets %v in %d bytes and %d entries, want %v in %d bytes", got, s.size, s.recent.Len(),
+					c.want, c.size)
 			}
 		})
 	}

@@ -25,7 +25,8 @@ func (s *scene) restored(o manifests.Owner, value map[string]any) { s.copied(o, 
 func (s *scene) copied(o manifests.Owner, from string, value map[string]any) {
 	s.Put("v1", "ConfigMap", "shop", "a", map[string]any{
 		"metadata": map[string]any{"namespace": "shop", "name": "a", "annotations": map[string]any{
-			reconciler + "/" + manifests.AnnotationOwnerID: o.String(), reconciler + "/" + marks.AnnotationObject: "ConfigMap shop/" + from,
+			reconciler + "/" + manifests.AnnotationOwnerID: o.String(),
+			reconciler + "/" + marks.AnnotationObject:      "ConfigMap shop/" + from,
 		}},
 		"data": value,
 	})
@@ -54,12 +55,22 @@ func TestGeneratedValuesOfRestoredObjectsAreKept(t *testing.T) {
 		inventory  []metav1alpha1.InventoryEntry
 		value, why string
 	}{
-		{"in the same cluster", owner, kept, nil, "kept", "values of existing objects that are kept: ConfigMap a: data.value"},
+		{
+			"in the same cluster", owner, kept, nil, "kept",
+			"values of existing objects that are kept: ConfigMap a: data.value",
+		},
 		{"from another cluster", moved, kept, nil, "kept", "are kept: ConfigMap a: data.value"},
 		{"that a search for the owner label found", owner, kept, []metav1alpha1.InventoryEntry{entry}, "kept", "are kept"},
-		{"unless they were applied here, and the inputs changed", owner, kept, []metav1alpha1.InventoryEntry{written}, "random-1", ""},
+		{
+			"unless they were applied here, and the inputs changed", owner, kept,
+			[]metav1alpha1.InventoryEntry{written},
+			"random-1", "",
+		},
 		{"unless they belong to another component", other, kept, nil, "random-1", ""},
-		{"unless they lack the field, which is reported", owner, nil, nil, "random-1", "that get new values: ConfigMap a: data.value"},
+		{
+			"unless they lack the field, which is reported", owner, nil, nil, "random-1",
+			"that get new values: ConfigMap a: data.value",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)
@@ -67,7 +78,8 @@ func TestGeneratedValuesOfRestoredObjectsAreKept(t *testing.T) {
 			s.restored(c.owner, c.live)
 			s.request.Inventory = c.inventory
 			set, _, err := s.render()
-			if err != nil || s.valueOf(set) != c.value || !strings.Contains(set.Lost, c.why) || (c.why == "") != (set.Lost == "") {
+			if err != nil || s.valueOf(set) != c.value || !strings.Contains(set.Lost, c.why) ||
+				(c.why == "") != (set.Lost == "") {
 				t.Errorf("the value is %q, want %q; Lost is %q; error %v", s.valueOf(set), c.value, set.Lost, err)
 			}
 			if again, _, err := s.render(); err != nil || s.valueOf(again) != c.value || again.Lost != "" {

@@ -28,7 +28,10 @@ func normalisedSet(t testing.TB, n int) []manifests.Object {
 		}})
 	}
 	objects, err := normalise.Manifests(set, normalise.Options{
-		Reconciler: "test.example.com", Namespace: "shop", Owner: manifests.Owner{Kind: "Set", Namespace: "shop", Name: "one"},
+		Reconciler: "test.example.com", Namespace: "shop", Owner: manifests.Owner{
+			Kind: "Set", Namespace: "shop",
+			Name: "one",
+		},
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})
 	if err != nil {

@@ -44,7 +44,8 @@ func TestRandomValuesArePinnedUntilTheInputsChange(t *testing.T) {
 	}
 	s.restart()
 	if value, calls := s.apply(); value != "random-1" || calls != 0 {
-		t.Errorf("after a restart the rendering has the value %q after %d calls of the generator, want random-1 after none", value, calls)
+		t.Errorf("after a restart the rendering has the value %q after %d calls of the generator, want random-1 after none",
+			value, calls)
 	}
 	s.request.Inputs.Digest = "others"
 	if value, _ := s.apply(); value != "random-3" || s.component.status.RenderedSet == first {
@@ -165,7 +166,8 @@ func TestRenderingsThatDifferInMoreThanValuesAreRefused(t *testing.T) {
 		return objects, nil
 	}
 	_, _, err := s.render()
-	expect(t, err, metav1alpha1.ReasonNonDeterministic, true, "two renderings of the same inputs differ in more than values")
+	expect(t, err, metav1alpha1.ReasonNonDeterministic, true,
+		"two renderings of the same inputs differ in more than values")
 	expect(t, err, metav1alpha1.ReasonNonDeterministic, true, "more; nothing is applied")
 	s.generate = func(_ context.Context, req generator.Request) ([]client.Object, error) {
 		objects := []client.Object{settings("a", "1")}

@@ -32,7 +32,8 @@ func TestNewInputsAreRenderedTwiceAndKnownInputsNotAtAll(t *testing.T) {
 	}
 	s.restart()
 	if value, calls := s.apply(); value != "1" || calls != 1 {
-		t.Errorf("after a restart: got the value %q after %d calls of the generator, although the inputs are known to be deterministic", value, calls)
+		t.Errorf("after a restart: got the value %q after %d calls of the generator, although the inputs are known to be "+
+			"deterministic", value, calls)
 	}
 	s.renderer.Drop(types.NamespacedName{Namespace: "shop", Name: "web"})
 	if _, calls := s.apply(); calls != 1 {
@@ -154,7 +155,8 @@ func TestAnEmptySetIsRefusedWhereThereAreDependents(t *testing.T) {
 	}
 	s.request.Inventory = []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: "a"}}
 	set, _, err := s.render()
-	expect(t, err, metav1alpha1.ReasonInvalidManifests, true, "the rendering is empty, although the component has dependents (1)")
+	expect(t, err, metav1alpha1.ReasonInvalidManifests, true,
+		"the rendering is empty, although the component has dependents (1)")
 	if results, called := set.Results(); !called || len(results) != 1 {
 		t.Errorf("an empty rendering does not return the results of the generator: %v", results)
 	}

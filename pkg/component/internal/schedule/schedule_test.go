@@ -277,7 +277,10 @@ func TestNextPassAfterErrors(t *testing.T) {
 		low, high time.Duration
 	}{
 		{"an error with a delay", retry(7 * time.Second), 0, 7 * time.Second, 7 * time.Second},
-		{"an error with a delay in its chain", fmt.Errorf("generate: %w", retry(7*time.Second)), 0, 7 * time.Second, 7 * time.Second},
+		{
+			"an error with a delay in its chain", fmt.Errorf("generate: %w", retry(7*time.Second)), 0, 7 * time.Second,
+			7 * time.Second,
+		},
 		{"an error with a delay of zero", retry(0), 0, 400 * time.Millisecond, 500 * time.Millisecond},
 		{"a terminal error", reconcile.TerminalError(cause), 0, time.Hour, time.Hour},
 		{"a plain error", cause, 0, 400 * time.Millisecond, 500 * time.Millisecond},

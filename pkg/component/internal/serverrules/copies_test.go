@@ -22,9 +22,18 @@ func TestCopiesOfDroppedFieldsAreTaken(t *testing.T) {
 		ours, others, want   *fieldpath.Set
 	}{
 		{"the copy of a removed account", "Deployment.apps", "spec: {}", of(account), of(), of(account, deprecated)},
-		{"the name of a removed deprecated account", "StatefulSet.apps", "spec: {}", of(deprecated), of(), of(account, deprecated)},
-		{"nothing if the account stays", "Deployment.apps", "spec: {template: {spec: {serviceAccountName: a}}}", of(account), of(), of(account)},
-		{"nothing if the copy is set", "Deployment.apps", "spec: {template: {spec: {serviceAccount: a}}}", of(account), of(), of(account)},
+		{
+			"the name of a removed deprecated account", "StatefulSet.apps", "spec: {}", of(deprecated), of(),
+			of(account, deprecated),
+		},
+		{
+			"nothing if the account stays", "Deployment.apps", "spec: {template: {spec: {serviceAccountName: a}}}", of(account),
+			of(), of(account),
+		},
+		{
+			"nothing if the copy is set", "Deployment.apps", "spec: {template: {spec: {serviceAccount: a}}}", of(account),
+			of(), of(account),
+		},
 		{"no copy of others", "Deployment.apps", "spec: {}", of(account), of(deprecated), of(account)},
 		{"no copy of a field that is not ours", "Deployment.apps", "spec: {}", of(), of(), of()},
 		{"nothing of other kinds", "Widget.example.com", "spec: {}", of(account), of(), of(account)},
@@ -63,11 +72,26 @@ func TestDerivedDefaultsAreTakenWhenTheyAreOutdated(t *testing.T) {
 		others                     *fieldpath.Set
 		outdated, taken            bool
 	}{
-		{"egress is added", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", nil, true, true},
-		{"egress is removed", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}", "spec: {egress: []}", nil, true, true},
-		{"egress stays", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}", "spec: {egress: [{}]}", nil, false, true},
-		{"the manifest sets the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}], policyTypes: [Egress]}", nil, false, false},
-		{"others own the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", types, true, false},
+		{
+			"egress is added", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}",
+			nil, true, true,
+		},
+		{
+			"egress is removed", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}",
+			"spec: {egress: []}", nil, true, true,
+		},
+		{
+			"egress stays", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress, Egress]}", "spec: {egress: [{}]}",
+			nil, false, true,
+		},
+		{
+			"the manifest sets the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}",
+			"spec: {egress: [{}], policyTypes: [Egress]}", nil, false, false,
+		},
+		{
+			"others own the types", "NetworkPolicy.networking.k8s.io", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}",
+			types, true, false,
+		},
 		{"another kind", "Widget.example.com", "spec: {policyTypes: [Ingress]}", "spec: {egress: [{}]}", nil, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,10 +115,11 @@ func TestDerivedDefaultsAreTakenWhenTheyAreOutdated(t *testing.T) {
 
 func TestADeprecatedAccountIsCompleted(t *testing.T) {
 	for manifest, want := range map[string]string{
-		"spec: {replicas: 1, template: {spec: {serviceAccount: a}}}": "spec: {replicas: 1, template: {spec: {serviceAccount: a, serviceAccountName: a}}}",
-		"spec: {template: {spec: {serviceAccountName: b}}}":          "spec: {template: {spec: {serviceAccountName: b}}}",
-		"spec: {template: {spec: {}}}":                               "spec: {template: {spec: {}}}",
-		"spec: {}":                                                   "spec: {}",
+		"spec: {replicas: 1, template: {spec: {serviceAccount: a}}}": "spec: {replicas: 1, template: {spec: " +
+			"{serviceAccount: a, serviceAccountName: a}}}",
+		"spec: {template: {spec: {serviceAccountName: b}}}": "spec: {template: {spec: {serviceAccountName: b}}}",
+		"spec: {template: {spec: {}}}":                      "spec: {template: {spec: {}}}",
+		"spec: {}":                                          "spec: {}",
 	} {
 		before := object(t, manifest)
 		if diff := cmp.Diff(object(t, want), Complete(kindOf(t, "Deployment.apps"), before)); diff != "" {

@@ -16,7 +16,8 @@ func TestFieldsThatAreNullAreNotSent(t *testing.T) {
 		},
 		{
 			"of the items of a list", "apps/v1/Deployment",
-			"spec: {template: {spec: {volumes: [{name: a, emptyDir: null, configMap: {name: c}}], containers: [{name: a, livenessProbe: null}]}}}",
+			"spec: {template: {spec: {volumes: [{name: a, emptyDir: null, configMap: {name: c}}], containers: [{name: a, " +
+				"livenessProbe: null}]}}}",
 			"spec: {template: {spec: {volumes: [{name: a, configMap: {name: c}}], containers: [{name: a}]}}}",
 		},
 		{"of an embedded struct", "v1/Pod", "spec: {volumes: [{name: a, secret: null}]}", "spec: {volumes: [{name: a}]}"},
@@ -28,10 +29,14 @@ func TestFieldsThatAreNullAreNotSent(t *testing.T) {
 		},
 		{"but not an item of a list", "v1/Pod", "spec: {tolerations: [null]}", "spec: {tolerations: [null]}"},
 		{"but not a field that the type lacks", "v1/Pod", "spec: {other: null}", "spec: {other: null}"},
-		{"but not in a custom resource", "example.com/v1/Rollout", "spec: {strategy: {canary: null}}", "spec: {strategy: {canary: null}}"},
+		{
+			"but not in a custom resource", "example.com/v1/Rollout", "spec: {strategy: {canary: null}}",
+			"spec: {strategy: {canary: null}}",
+		},
 		{
 			"of a definition, but not a default", "apiextensions.k8s.io/v1/CustomResourceDefinition",
-			"spec: {conversion: {strategy: None, webhook: null}, versions: [{schema: {openAPIV3Schema: {properties: {a: {default: null, items: null}}}}}]}",
+			"spec: {conversion: {strategy: None, webhook: null}, versions: [{schema: {openAPIV3Schema: {properties: {a: " +
+				"{default: null, items: null}}}}}]}",
 			"spec: {conversion: {strategy: None}, versions: [{schema: {openAPIV3Schema: {properties: {a: {default: null}}}}}]}",
 		},
 	} {

@@ -51,7 +51,8 @@ func TestAManifestExcludesFields(t *testing.T) {
 			"spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 1}}}", nil,
 		},
 		{
-			"the parameters of another strategy of a StatefulSet", "StatefulSet.apps", "spec: {updateStrategy: {type: OnDelete}}",
+			"the parameters of another strategy of a StatefulSet", "StatefulSet.apps",
+			"spec: {updateStrategy: {type: OnDelete}}",
 			"spec: {updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}}",
 			[]string{"/spec/updateStrategy/rollingUpdate"},
 		},
@@ -61,16 +62,19 @@ func TestAManifestExcludesFields(t *testing.T) {
 			[]string{"/spec/conversion/webhook"},
 		},
 		{
-			"the source of a volume by its name", "Deployment.apps", "spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}",
+			"the source of a volume by its name", "Deployment.apps",
+			"spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}",
 			"spec: {template: {spec: {volumes: [{name: u, emptyDir: {}}, {name: v, emptyDir: {}}]}}}",
 			[]string{"/spec/template/spec/volumes/1/emptyDir"},
 		},
 		{
-			"no source of a volume that the object does not have", "Deployment.apps", "spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}",
+			"no source of a volume that the object does not have", "Deployment.apps",
+			"spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}",
 			"spec: {template: {spec: {volumes: [{name: u, emptyDir: {}}]}}}", nil,
 		},
 		{
-			"the source of a volume in a CronJob", "CronJob.batch", "spec: {jobTemplate: {spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}}}",
+			"the source of a volume in a CronJob", "CronJob.batch",
+			"spec: {jobTemplate: {spec: {template: {spec: {volumes: [{name: v, secret: {}}]}}}}}",
 			"spec: {jobTemplate: {spec: {template: {spec: {volumes: [{name: v, emptyDir: {}}]}}}}}",
 			[]string{"/spec/jobTemplate/spec/template/spec/volumes/0/emptyDir"},
 		},
@@ -95,7 +99,8 @@ func TestAManifestExcludesFields(t *testing.T) {
 			[]string{"/spec/template/spec/containers/1/lifecycle/preStop/exec"},
 		},
 		{
-			"a profile of the node", "Deployment.apps", container + "securityContext: {seccompProfile: {type: RuntimeDefault}}}]}}}",
+			"a profile of the node", "Deployment.apps",
+			container + "securityContext: {seccompProfile: {type: RuntimeDefault}}}]}}}",
 			container + "securityContext: {seccompProfile: {type: Localhost, localhostProfile: p}}}]}}}",
 			[]string{"/spec/template/spec/containers/1/securityContext/seccompProfile/localhostProfile"},
 		},
@@ -119,10 +124,14 @@ func TestAManifestExcludesFields(t *testing.T) {
 			[]string{"/spec/caBundle"},
 		},
 		{
-			"not the certificates of a verified API", "APIService.apiregistration.k8s.io", "spec: {insecureSkipTLSVerify: false}",
+			"not the certificates of a verified API", "APIService.apiregistration.k8s.io",
+			"spec: {insecureSkipTLSVerify: false}",
 			"spec: {caBundle: x}", nil,
 		},
-		{"nothing of other kinds", "Widget.example.com", "spec: {strategy: {type: Recreate}}", "spec: {strategy: {rollingUpdate: {}}}", nil},
+		{
+			"nothing of other kinds", "Widget.example.com", "spec: {strategy: {type: Recreate}}",
+			"spec: {strategy: {rollingUpdate: {}}}", nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			live := object(t, c.live)

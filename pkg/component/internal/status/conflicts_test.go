@@ -53,10 +53,19 @@ func TestRepairConflictsKeepAComponentFromBeingReady(t *testing.T) {
 
 func TestReportsNameEachDependentOnce(t *testing.T) {
 	o := outcome.Outcome{Outcome: result.Outcome{
-		Waiting:         []result.Waiting{{DependentReport: report("b", string(plan.WaitInProgress))}, {DependentReport: report("a", string(plan.WaitRepairConflict))}},
-		RepairConflicts: []metav1alpha1.DependentReport{report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))},
+		Waiting: []result.Waiting{
+			{DependentReport: report("b", string(plan.WaitInProgress))},
+			{DependentReport: report("a", string(plan.WaitRepairConflict))},
+		},
+		RepairConflicts: []metav1alpha1.DependentReport{
+			report("a", string(plan.WaitRepairConflict)),
+			report("c", string(plan.WaitRepairConflict)),
+		},
 	}}
-	want := []metav1alpha1.DependentReport{report("b", string(plan.WaitInProgress)), report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict))}
+	want := []metav1alpha1.DependentReport{
+		report("b", string(plan.WaitInProgress)),
+		report("a", string(plan.WaitRepairConflict)), report("c", string(plan.WaitRepairConflict)),
+	}
 	if diff := cmp.Diff(want, o.Reports()); diff != "" {
 		t.Error(diff)
 	}

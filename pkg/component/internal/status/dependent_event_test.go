@@ -58,9 +58,13 @@ func TestEventsAboutDependents(t *testing.T) {
 			"one for each of adopted, repaired and failed dependents", first,
 			outcome.Outcome{Outcome: result.Outcome{
 				Changes: []result.Change{
-					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonDrifted), changed(2, plan.ReasonNew), changed(2, plan.ReasonChanged),
+					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonDrifted), changed(2, plan.ReasonNew),
+					changed(2, plan.ReasonChanged),
 				},
-				Waiting: []result.Waiting{failed(3), {DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}}},
+				Waiting: []result.Waiting{
+					failed(3),
+					{DependentReport: metav1alpha1.DependentReport{Dependent: settingsNumbered(4).String()}},
+				},
 			}},
 			[]string{
 				"Normal Adopted settings-0: it exists and no component owns it", "Normal Repaired settings-1: it drifted",
@@ -70,7 +74,10 @@ func TestEventsAboutDependents(t *testing.T) {
 		{
 			"not again in the same revision, but for another reason", first,
 			outcome.Outcome{Outcome: result.Outcome{
-				Changes: []result.Change{changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing), changed(0, plan.ReasonUnlabelled)},
+				Changes: []result.Change{
+					changed(0, plan.ReasonAdopted), changed(1, plan.ReasonMissing),
+					changed(0, plan.ReasonUnlabelled),
+				},
 				Waiting: []result.Waiting{failed(3)},
 			}},
 			[]string{"Normal Repaired settings-0: somebody removed or replaced its owner label"},
@@ -107,7 +114,8 @@ func TestEventsAboutDependents(t *testing.T) {
 		}}, nil},
 	} {
 		c.o.Inventory = append(inventoryOf(30), metav1alpha1.InventoryEntry{
-			Group: orders.Group, Version: manifests.ExternalVersion, Kind: orders.Kind, Name: orders.Name, External: true, UID: "token",
+			Group: orders.Group, Version: manifests.ExternalVersion, Kind: orders.Kind, Name: orders.Name, External: true,
+			UID: "token",
 		})
 		var got []string
 		for _, e := range told.Events(c.status, c.o) {
@@ -145,7 +153,8 @@ func TestDroppedFieldsAreToldOnceForEachRevision(t *testing.T) {
 		{
 			"more fields than an event names", 2, fields("0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"),
 			begin + "ConfigMap shop/a: 0; ConfigMap shop/a: 1; ConfigMap shop/a: 2; ConfigMap shop/a: 3; ConfigMap shop/a: 4; " +
-				"ConfigMap shop/a: 5; ConfigMap shop/a: 6; ConfigMap shop/a: 7; ConfigMap shop/a: 8; ConfigMap shop/a: 9; and 2 more",
+				"ConfigMap shop/a: 5; ConfigMap shop/a: 6; ConfigMap shop/a: 7; ConfigMap shop/a: 8; ConfigMap shop/a: " +
+				"9; and 2 more",
 		},
 		{"the other ones", 2, fields("10", "11"), ""},
 	} {

@@ -24,7 +24,10 @@ func TestLogLine(t *testing.T) {
 		return changes
 	}
 	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
-	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web (0/2)"}
+	waiting := Verdict{
+		metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady,
+		"waiting until ready: web (0/2)",
+	}
 	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonGenerateFailed, "a.yaml:1: no"}
 	for _, c := range []struct {
 		name    string
@@ -33,16 +36,40 @@ func TestLogLine(t *testing.T) {
 		before  *metav1alpha1.Status
 		want    string
 	}{
-		{"the first pass", verbs("Create", "Create", "Apply"), waiting, &metav1alpha1.Status{}, `"changes"="create 2, apply 1" "state"="Progressing"`},
-		{"a component that becomes ready", nil, ready, at(waiting), `"changes"="" "state"="Ready" "reason"="Ready" "message"="2 dependents are ready"`},
+		{
+			"the first pass", verbs("Create", "Create", "Apply"), waiting, &metav1alpha1.Status{},
+			`"changes"="create 2, apply 1" "state"="Progressing"`,
+		},
+		{
+			"a component that becomes ready", nil, ready, at(waiting),
+			`"changes"="" "state"="Ready" "reason"="Ready" "message"="2 dependents are ready"`,
+		},
 		{"a repair", verbs("Apply"), ready, at(ready), `"changes"="apply 1" "state"="Ready"`},
 		{"one that stalls", nil, stalled, at(ready), `"state"="Stalled" "reason"="GenerateFailed" "message"="a.yaml:1: no"`},
-		{"one that stalls in another way", nil, Verdict{stalled.State, stalled.Reason, "b.yaml:2: no"}, at(stalled), `b.yaml:2`},
-		{"one that begins to retry", nil, Verdict{waiting.State, metav1alpha1.ReasonRetrying, "slow"}, at(waiting), `"reason"="Retrying" "message"="slow"`},
+		{
+			"one that stalls in another way", nil,
+			Verdict{stalled.State, stalled.Reason, "b.yaml:2: no"},
+			at(stalled),
+			`b.yaml:2`,
+		},
+		{
+			"one that begins to retry", nil,
+			Verdict{waiting.State, metav1alpha1.ReasonRetrying, "slow"},
+			at(waiting),
+			`"reason"="Retrying" "message"="slow"`,
+		},
 		{"nothing of one that stays ready", nil, ready, at(ready), ""},
 		{"nothing of one that stays stalled", nil, stalled, at(stalled), ""},
-		{"nothing of one that stays stalled for several reasons", nil, Verdict{stalled.State, stalled.Reason, "a\nb"}, at(Verdict{stalled.State, stalled.Reason, "a\nb"}), ""},
-		{"nothing of one that comes closer", nil, Verdict{waiting.State, waiting.Reason, "waiting until ready: web (1/2)"}, at(waiting), ""},
+		{
+			"nothing of one that stays stalled for several reasons", nil,
+			Verdict{stalled.State, stalled.Reason, "a\nb"},
+			at(Verdict{stalled.State, stalled.Reason, "a\nb"}), "",
+		},
+		{
+			"nothing of one that comes closer", nil,
+			Verdict{waiting.State, waiting.Reason, "waiting until ready: web (1/2)"},
+			at(waiting), "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var parts []string
@@ -84,7 +111,10 @@ func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
 }
 
 func TestAnEventAboutProgressHasNoReasonOfAProblem(t *testing.T) {
-	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: web (0/2)"}
+	waiting := Verdict{
+		metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady,
+		"waiting until ready: web (0/2)",
+	}
 	event := EventOf(&metav1alpha1.Status{}, &metav1alpha1.Status{}, []result.Change{{Verb: "Create"}}, waiting)
 	if event.Type != "Normal" || event.Reason != "Applied" {
 		t.Errorf("got %+v, want a normal event with the reason Applied", event)

@@ -14,7 +14,10 @@ import (
 )
 
 func TestResultsOfAGeneratorBecomeACondition(t *testing.T) {
-	warning := generator.Result{Severity: generator.SeverityWarning, Message: "deprecated", Object: "Shop a", Field: "spec.x"}
+	warning := generator.Result{
+		Severity: generator.SeverityWarning, Message: "deprecated", Object: "Shop a",
+		Field: "spec.x",
+	}
 	info := generator.Result{Severity: generator.SeverityInfo, Message: "two\nlines"}
 	var many []generator.Result
 	for i := range 12 {
@@ -24,16 +27,25 @@ func TestResultsOfAGeneratorBecomeACondition(t *testing.T) {
 		told []generator.Result
 		want string
 	}{
-		"nothing":                       {nil, ""},
-		"information":                   {[]generator.Result{info}, "Information: two; lines"},
-		"a warning comes first":         {[]generator.Result{info, warning}, "Warning: Shop a: spec.x: deprecated; two; lines"},
-		"ten are named":                 {many, "Information: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9; and 2 more"},
-		"what is long is cut":           {[]generator.Result{{Message: strings.Repeat("x", 5000)}}, "Information: " + strings.Repeat("x", 4096-len(" …")) + " …"},
+		"nothing":     {nil, ""},
+		"information": {[]generator.Result{info}, "Information: two; lines"},
+		"a warning comes first": {
+			[]generator.Result{info, warning},
+			"Warning: Shop a: spec.x: deprecated; two; lines",
+		},
+		"ten are named": {many, "Information: 0; 1; 2; 3; 4; 5; 6; 7; 8; 9; and 2 more"},
+		"what is long is cut": {
+			[]generator.Result{{Message: strings.Repeat("x", 5000)}},
+			"Information: " + strings.Repeat("x", 4096-len(" …")) + " …",
+		},
 		"a result of no known severity": {[]generator.Result{{Message: "a"}}, "Information: a"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			status := &metav1alpha1.Status{}
-			meta.SetStatusCondition(&status.Conditions, metav1.Condition{Type: metav1alpha1.ConditionGeneratorResults, Status: metav1.ConditionTrue, Reason: "Before"})
+			meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+				Type:   metav1alpha1.ConditionGeneratorResults,
+				Status: metav1.ConditionTrue, Reason: "Before",
+			})
 			next := WithGeneratorResults(*status, c.told, 3, time.Unix(1, 0))
 			got := ""
 			if found := meta.FindStatusCondition(next.Conditions, metav1alpha1.ConditionGeneratorResults); found != nil {

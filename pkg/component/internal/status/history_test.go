@@ -15,8 +15,13 @@ import (
 
 func at(minute int) metav1.Time { return metav1.NewTime(time.Unix(int64(60*minute), 0)) }
 
-func revision(number int64, outcome metav1alpha1.RevisionOutcome, reason string, started int, ended *metav1.Time) metav1alpha1.RevisionRecord {
-	return metav1alpha1.RevisionRecord{Revision: number, Outcome: outcome, Reason: reason, Started: at(started), Ended: ended}
+func revision(number int64, outcome metav1alpha1.RevisionOutcome, reason string, started int,
+	ended *metav1.Time,
+) metav1alpha1.RevisionRecord {
+	return metav1alpha1.RevisionRecord{
+		Revision: number, Outcome: outcome, Reason: reason, Started: at(started),
+		Ended: ended,
+	}
 }
 
 func TestHistoryOfARevision(t *testing.T) {
@@ -95,7 +100,12 @@ func TestHistoryOfInputsThatDoNotRender(t *testing.T) {
 		want   []metav1alpha1.RevisionRecord
 	}{
 		{"begins with the first of them", nil, broken, []metav1alpha1.RevisionRecord{broken}},
-		{"leaves the revision before as it is", []metav1alpha1.RevisionRecord{ready}, broken, []metav1alpha1.RevisionRecord{broken, ready}},
+		{
+			"leaves the revision before as it is",
+			[]metav1alpha1.RevisionRecord{ready},
+			broken,
+			[]metav1alpha1.RevisionRecord{broken, ready},
+		},
 		{
 			"tells of them once, however often they are tried",
 			[]metav1alpha1.RevisionRecord{broken, ready},
@@ -147,7 +157,8 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, over, superseded}, got); diff != "" {
 		t.Errorf("a revision with the inputs of an attempt that has ended: %s", diff)
 	}
-	judgedNow := judgeRevision([]metav1alpha1.RevisionRecord{broken, progressing}, Verdict{State: metav1alpha1.StateReady}, at(5).Time)
+	judgedNow := judgeRevision([]metav1alpha1.RevisionRecord{broken, progressing}, Verdict{State: metav1alpha1.StateReady},
+		at(5).Time)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {
 		t.Errorf("a verdict on the revision before the attempt: %s", diff)
@@ -155,7 +166,8 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 }
 
 func TestARevisionThatIsBackEndsTheAttemptAfterIt(t *testing.T) {
-	progressing, ready := revision(1, metav1alpha1.RevisionProgressing, "", 1, nil), revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))
+	progressing, ready := revision(1, metav1alpha1.RevisionProgressing, "", 1, nil), revision(1,
+		metav1alpha1.RevisionReady, "", 1, new(at(2)))
 	broken := attempt("b", "GenerateFailed", 3)
 	over := broken
 	over.Ended = new(at(5))

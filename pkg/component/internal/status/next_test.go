@@ -59,33 +59,60 @@ var ends = []struct {
 	{name: "a dependent without a message is named by its reason", outcome: outcome.Outcome{Outcome: result.Outcome{
 		Desired: 1, Waiting: []result.Waiting{waits("ConfigMap shop/a", "Observing", "")},
 	}}},
-	{name: "four dependents are not ready", outcome: outcome.Outcome{Outcome: result.Outcome{Applied: true, Desired: 4, Waiting: []result.Waiting{
-		waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"), waits("D d", "InProgress", "x"),
-	}}}},
-	{name: "only types are missing that nothing defines", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Ready: 1, Waiting: []result.Waiting{
-		undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
-	}}}},
-	{name: "a type is missing that nothing defines, and a dependent is not ready", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
-		waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
-	}}}},
+	{
+		name: "four dependents are not ready",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Applied: true, Desired: 4, Waiting: []result.Waiting{
+			waits("A a", "InProgress", "x"), waits("B b", "InProgress", "x"), waits("C c", "InProgress", "x"),
+			waits("D d", "InProgress", "x"),
+		}}},
+	},
+	{
+		name: "only types are missing that nothing defines",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Ready: 1, Waiting: []result.Waiting{
+			undefined("ScaledObject.keda.sh shop/web"), undefined("ScaledObject.keda.sh shop/api"),
+		}}},
+	},
+	{
+		name: "a type is missing that nothing defines, and a dependent is not ready",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
+			waits("Deployment.apps shop/web", "InProgress", "0 of 1 replicas"), undefined("ScaledObject.keda.sh shop/web"),
+		}}},
+	},
 	{name: "pruning waits", outcome: outcome.Outcome{Outcome: result.Outcome{
-		Applied: true, Ready: 2, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/old", "NotGone", "it is being deleted")},
+		Applied: true, Ready: 2, Desired: 2, Waiting: []result.Waiting{waits("Deployment.apps shop/old", "NotGone",
+			"it is being deleted")},
 	}}},
 	{name: "a failure goes away", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
 		waits("A a", "InProgress", "x"), fails("ConfigMap shop/a", "InternalError", "the webhook does not serve", false),
 	}}}},
-	{name: "a failure does not go away", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Waiting: []result.Waiting{
-		waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false), fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
-	}}}},
-	{name: "somebody else owns a dependent", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
-		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here", true),
-	}}}},
-	{name: "it is not known whether an external was created", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
-		fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain, "the result of its creation is not known", true),
-	}}}},
-	{name: "the recorded state of an external is damaged", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
-		fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged", "its recorded state is damaged", true),
-	}}}},
+	{
+		name: "a failure does not go away",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 3, Waiting: []result.Waiting{
+			waits("A a", "InProgress", "x"), fails("B b", "InternalError", "x", false),
+			fails("Service shop/web", "Invalid", "spec.ports: Required value", true),
+		}}},
+	},
+	{
+		name: "somebody else owns a dependent",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
+			fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by Component b/them; rename it here",
+				true),
+		}}},
+	},
+	{
+		name: "it is not known whether an external was created",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 1, Waiting: []result.Waiting{
+			fails("Schema.external.fairlead.io orders", metav1alpha1.ReasonCreateUncertain,
+				"the result of its creation is not known", true),
+		}}},
+	},
+	{
+		name: "the recorded state of an external is damaged",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
+			fails("B b", "Invalid", "x", true), fails("Schema.external.fairlead.io orders", "StateDamaged",
+				"its recorded state is damaged", true),
+		}}},
+	},
 	{name: "foreign instances forbid a prune", outcome: outcome.Outcome{Outcome: result.Outcome{
 		Blocked: blockedBy(1, "Widget.example.com other/theirs"),
 	}}},
@@ -95,57 +122,120 @@ var ends = []struct {
 	{name: "a deletion is retried", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
 		Waiting: []result.Waiting{fails("ConfigMap shop/a", "Timeout", "slow", false)},
 	}}},
-	{name: "a deletion is forbidden", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{
-		waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
-	}}}},
-	{name: "an object of a phase is not complete", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
-		waits("Job.batch shop/clean", "InProgress", "Job in progress"),
-	}}}},
-	{name: "an object of a phase failed", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
-		fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
-	}}}},
-	{name: "an object of a phase was not ready at its timeout", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
-		fails("Job.batch shop/clean", metav1alpha1.ReasonTimeout, "not ready within 5m0s: it runs", true),
-	}}}},
-	{name: "an object of a phase failed and was deleted", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePreDelete, Desired: 1, Waiting: []result.Waiting{
-		purged(fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded; it was deleted", true)),
-	}}}},
-	{name: "an object of a phase is refused", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Phase: manifests.PhasePostDelete, Desired: 1, Waiting: []result.Waiting{
-		fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
-	}}}},
+	{
+		name: "a deletion is forbidden", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{Waiting: []result.Waiting{
+			waits("A a", "NotGone", "x"), fails("ConfigMap shop/a", "Forbidden", "no rights", true),
+		}}},
+	},
+	{
+		name: "an object of a phase is not complete", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Phase: manifests.PhasePreDelete, Desired: 1,
+			Waiting: []result.Waiting{
+				waits("Job.batch shop/clean", "InProgress", "Job in progress"),
+			},
+		}},
+	},
+	{
+		name: "an object of a phase failed", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Phase: manifests.PhasePreDelete, Desired: 1,
+			Waiting: []result.Waiting{
+				fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded", true),
+			},
+		}},
+	},
+	{
+		name: "an object of a phase was not ready at its timeout", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Phase: manifests.PhasePreDelete, Desired: 1,
+			Waiting: []result.Waiting{
+				fails("Job.batch shop/clean", metav1alpha1.ReasonTimeout, "not ready within 5m0s: it runs", true),
+			},
+		}},
+	},
+	{
+		name: "an object of a phase failed and was deleted", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Phase: manifests.PhasePreDelete, Desired: 1,
+			Waiting: []result.Waiting{
+				purged(fails("Job.batch shop/clean", metav1alpha1.ReasonDependentFailed, "BackoffLimitExceeded; it was deleted",
+					true)),
+			},
+		}},
+	},
+	{
+		name: "an object of a phase is refused", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Phase: manifests.PhasePostDelete, Desired: 1,
+			Waiting: []result.Waiting{
+				fails("Job.batch shop/clean", "Invalid", "spec.template: Required value", true),
+			},
+		}},
+	},
 	{name: "a foreign instance forbids a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
 		Blocked: blockedBy(1, "Widget.example.com other/theirs"),
 	}}},
 	{name: "many foreign instances forbid a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
 		Blocked: blockedBy(12, "Widget.example.com a", "Widget.example.com b"),
 	}}},
-	{name: "foreign instances that may not be named forbid a deletion", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
-		Blocked: blockedBy(12),
-	}}},
-	{name: "it is not known whether foreign instances exist", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
-		Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}},
-	}}},
+	{
+		name: "foreign instances that may not be named forbid a deletion", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Blocked: blockedBy(12),
+		}},
+	},
+	{
+		name: "it is not known whether foreign instances exist", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{
+			Blocked: []result.Blocked{{Type: "Widget.example.com", Error: "it cannot be listed"}},
+		}},
+	},
 	{name: "two types have foreign instances", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{
-		Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"), result.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}}),
+		Blocked: append(blockedBy(2, "Widget.example.com a", "Widget.example.com b"),
+			result.Blocked{Type: "Gizmo.example.com", Count: 1, Names: []string{"Gizmo.example.com c"}}),
 	}}},
-	{name: "it is not known whether foreign instances of four types exist", deleting: true, outcome: outcome.Outcome{Outcome: result.Outcome{Blocked: []result.Blocked{
-		{Type: "A.example.com", Error: strings.Repeat("it cannot be listed ", 50)},
-		{Type: "B.example.com", Error: "x"},
-		{Type: "C.example.com", Count: 12, Names: []string{"c"}},
-		{Type: "D.example.com", Error: "x"},
-	}}}},
-	{name: "long messages of several dependents are shortened", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
-		waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
-	}}}},
-	{name: "of several dependents with long remedies, only the causes are named", outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
-		fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict, "it is owned by b; "+strings.Repeat("to move it here, … ", 20)+"which deletes it", true),
-		fails("Secret shop/b", "Immutable", "data: field is immutable (the field cannot change: keep its value; "+strings.Repeat("the annotation … ", 20)+"deletes it)", true),
-	}}}},
-	{name: "a problem goes away", problem: &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "the API server does not answer"}},
-	{name: "a problem does not go away", problem: &passerror.Error{Reason: metav1alpha1.ReasonInvalidManifests, Message: "two\nmistakes", Terminal: true}},
-	{name: "reconciling is suspended", problem: &passerror.Error{Reason: metav1alpha1.ReasonSuspended, Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended}},
+	{
+		name: "it is not known whether foreign instances of four types exist", deleting: true,
+		outcome: outcome.Outcome{Outcome: result.Outcome{Blocked: []result.Blocked{
+			{Type: "A.example.com", Error: strings.Repeat("it cannot be listed ", 50)},
+			{Type: "B.example.com", Error: "x"},
+			{Type: "C.example.com", Count: 12, Names: []string{"c"}},
+			{Type: "D.example.com", Error: "x"},
+		}}},
+	},
+	{
+		name: "long messages of several dependents are shortened",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
+			waits("A a", "InProgress", strings.Repeat("x", 2*maxOfSeveral)), waits("B b", "InProgress", "y"),
+		}}},
+	},
+	{
+		name: "of several dependents with long remedies, only the causes are named",
+		outcome: outcome.Outcome{Outcome: result.Outcome{Desired: 2, Waiting: []result.Waiting{
+			fails("ConfigMap shop/a", metav1alpha1.ReasonOwnershipConflict,
+				"it is owned by b; "+strings.Repeat("to move it here, … ", 20)+"which deletes it", true),
+			fails("Secret shop/b", "Immutable", "data: field is immutable (the field cannot change: keep its value; "+
+				strings.Repeat("the annotation … ", 20)+"deletes it)", true),
+		}}},
+	},
+	{name: "a problem goes away", problem: &passerror.Error{
+		Reason:  metav1alpha1.ReasonRetrying,
+		Message: "the API server does not answer",
+	}},
+	{name: "a problem does not go away", problem: &passerror.Error{
+		Reason:  metav1alpha1.ReasonInvalidManifests,
+		Message: "two\nmistakes", Terminal: true,
+	}},
+	{name: "reconciling is suspended", problem: &passerror.Error{
+		Reason:  metav1alpha1.ReasonSuspended,
+		Message: "reconciling is suspended in the spec", State: metav1alpha1.StateSuspended,
+	}},
 	{name: "somebody else's finalizers hold a deletion", deleting: true, problem: &passerror.Error{
-		Reason: metav1alpha1.ReasonForeignFinalizers, Message: "dependents are not deleted until other controllers have removed their finalizers: a/b", State: metav1alpha1.StateDeleting,
+		Reason:  metav1alpha1.ReasonForeignFinalizers,
+		Message: "dependents are not deleted until other controllers have removed their finalizers: a/b",
+		State:   metav1alpha1.StateDeleting,
 	}},
 }
 
@@ -206,7 +296,10 @@ func TestConditionsChange(t *testing.T) {
 		{"what is ready is not reconciling any more", progressing, ready, "Ready", true, false},
 		{"what is stalled is not reconciling any more", progressing, stalled, "Ready Stalled", false, true},
 		{"what is reconciling is not stalled any more", stalled, progressing, "Ready Reconciling", false, true},
-		{"the time stands while the value stands", progressing, Verdict{progressing.State, progressing.Reason, "something else"}, "Ready Reconciling", false, true},
+		{"the time stands while the value stands", progressing, Verdict{
+			progressing.State, progressing.Reason,
+			"something else",
+		}, "Ready Reconciling", false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			since := metav1.NewTime(start)
@@ -248,7 +341,8 @@ func TestConditionsChange(t *testing.T) {
 
 func TestMessagesOfConditionsAreBounded(t *testing.T) {
 	var status metav1alpha1.Status
-	setVerdict(&status, 1, Verdict{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)}, time.Unix(0, 0))
+	setVerdict(&status, 1, Verdict{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)},
+		time.Unix(0, 0))
 	if got := len(status.Conditions[0].Message); got > 4096 || got < 4000 {
 		t.Errorf("the message has %d bytes, want 4000 to 4096", got)
 	}
@@ -260,7 +354,10 @@ func TestCount(t *testing.T) {
 		waiting = append(waiting, waits(fmt.Sprintf("A a%d", i), "InProgress", strings.Repeat("x", 2000)))
 	}
 	status := metav1alpha1.Status{Waiting: make([]metav1alpha1.DependentReport, 1)}
-	inventory := []metav1alpha1.InventoryEntry{{Version: "v1", Kind: "ConfigMap", Name: "a"}, {Version: "v1", Kind: "ConfigMap", Name: "b"}}
+	inventory := []metav1alpha1.InventoryEntry{
+		{Version: "v1", Kind: "ConfigMap", Name: "a"},
+		{Version: "v1", Kind: "ConfigMap", Name: "b"},
+	}
 	count(&status, false, outcome.Outcome{Outcome: result.Outcome{
 		Inventory: inventory, Ready: 1, Desired: 2, Waiting: waiting,
 	}})
@@ -309,7 +406,10 @@ func TestCountInDeletion(t *testing.T) {
 
 func TestDescribeChanges(t *testing.T) {
 	change := func(verb string, wave int) result.Change {
-		return result.Change{Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave, Reason: "it is new"}
+		return result.Change{
+			Verb: verb, Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "a"}, Wave: wave,
+			Reason: "it is new",
+		}
 	}
 	adoption := func(from string) result.Change {
 		c := change("Adopt", 1)
@@ -351,7 +451,10 @@ func TestDescribeChanges(t *testing.T) {
 		},
 		{
 			"several adoptions are counted by those who had the objects",
-			[]result.Change{change("Create", 1), adoption("the Helm release shop/web"), adoption("nobody"), adoption("the Helm release shop/web")},
+			[]result.Change{
+				change("Create", 1), adoption("the Helm release shop/web"), adoption("nobody"),
+				adoption("the Helm release shop/web"),
+			},
 			"create 1 in wave 1, adopt 3 in wave 1; adopted from the Helm release shop/web 2, nobody 1",
 		},
 		{"one change is named", []result.Change{change("Create", 1)}, "create ConfigMap shop/a in wave 1: it is new"},
@@ -423,7 +526,10 @@ func TestPinnedValuesAreACondition(t *testing.T) {
 }
 
 func TestTheStatusListsTheTypesThatBlockADeletion(t *testing.T) {
-	blocked := append(blockedBy(12, "Widget.example.com a"), result.Blocked{Type: "Gizmo.example.com", Error: "it cannot be listed"})
+	blocked := append(blockedBy(12, "Widget.example.com a"), result.Blocked{
+		Type:  "Gizmo.example.com",
+		Error: "it cannot be listed",
+	})
 	for n := range MaxReports {
 		blocked = append(blocked, result.Blocked{Type: fmt.Sprint(n), Count: 1})
 	}

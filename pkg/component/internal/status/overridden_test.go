@@ -15,13 +15,18 @@ import (
 
 func TestTheConditionOverriddenNamesDependentsAndFields(t *testing.T) {
 	entry := func(name, overridden string) metav1alpha1.InventoryEntry {
-		return metav1alpha1.InventoryEntry{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: name, Overridden: overridden}
+		return metav1alpha1.InventoryEntry{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: name,
+			Overridden: overridden,
+		}
 	}
 	var many []metav1alpha1.InventoryEntry
 	for i := range 12 {
 		many = append(many, entry(fmt.Sprintf("d%02d", i), "spec.a is missing"))
 	}
-	next := func(before metav1alpha1.Status, deleting bool, inventory ...metav1alpha1.InventoryEntry) (metav1alpha1.Status, string) {
+	next := func(before metav1alpha1.Status, deleting bool, inventory ...metav1alpha1.InventoryEntry) (metav1alpha1.Status,
+		string,
+	) {
 		o := outcome.Outcome{Outcome: result.Outcome{
 			Inventory: append([]metav1alpha1.InventoryEntry{}, inventory...), Applied: true,
 		}}
@@ -40,13 +45,15 @@ func TestTheConditionOverriddenNamesDependentsAndFields(t *testing.T) {
 	if got != want {
 		t.Errorf("the condition is %q, want %q", got, want)
 	}
-	if e := OverrideEvent(&metav1alpha1.Status{}, &first); e.Type != "Warning" || e.Reason != "Overridden" || !strings.HasSuffix(want, e.Note) {
+	if e := OverrideEvent(&metav1alpha1.Status{}, &first); e.Type != "Warning" || e.Reason != "Overridden" ||
+		!strings.HasSuffix(want, e.Note) {
 		t.Errorf("the event is %+v", e)
 	}
 	if e := OverrideEvent(&first, &first); e != (Event{}) {
 		t.Errorf("there is a second event: %+v", e)
 	}
-	if _, got = next(first, false, many...); !strings.Contains(got, "d09 (") || strings.Contains(got, "d10 (") || !strings.Contains(got, "; and 2 more;") {
+	if _, got = next(first, false, many...); !strings.Contains(got, "d09 (") || strings.Contains(got, "d10 (") ||
+		!strings.Contains(got, "; and 2 more;") {
 		t.Errorf("the condition about many dependents is %q", got)
 	}
 	if _, got = next(first, false, entry("web", "")); got != "" {

@@ -12,7 +12,8 @@ func FuzzKubeconfig(f *testing.F) {
 	f.Add([]byte(kubeconfig("server: https://a, proxy-url: 'http://b', tls-server-name: c", "tokenFile: /b")))
 	f.Add([]byte(kubeconfig("server: https://a, certificate-authority-data: YQ==", "exec: {command: b}")))
 	f.Add([]byte(kubeconfig("server: https://a, certificate-authority: /a", "username: a, password: b, as: c")))
-	f.Add([]byte(kubeconfig("server: https://a, extensions: [{name: a, extension: {b: c}}]", "auth-provider: {name: gcp}")))
+	f.Add([]byte(kubeconfig("server: https://a, extensions: [{name: a, extension: {b: c}}]",
+		"auth-provider: {name: gcp}")))
 	f.Add([]byte("current-context: &a [*a]"))
 	fuzzing.Run(f, func(t *testing.T, text []byte) {
 		c, err := ParseKubeconfig(text)

@@ -116,14 +116,16 @@ func TestParseKubeconfig(t *testing.T) {
 		},
 		{
 			"many nodes", kubeconfig(server, token+`,"more":[`+strings.Repeat("{},", maxKubeconfigNodes)+"{}]"),
-			"the kubeconfig is refused: more than 20000 maps, lists, values and keys: the limit protects the memory of the operator",
+			"the kubeconfig is refused: more than 20000 maps, lists, values and keys: the limit protects the memory " +
+				"of the operator",
 		},
 		{
 			"deep lists", kubeconfig(server, token+`,"more":`+strings.Repeat("[", 9000)+strings.Repeat("]", 9000)),
 			"the kubeconfig is refused: maps and lists nest more than 1000 deep",
 		},
 		{
-			"a giant client key", kubeconfig(server, `"client-certificate-data":"eA==","client-key-data":"`+giantKey(800_000)+`"`),
+			"a giant client key", kubeconfig(server, `"client-certificate-data":"eA==","client-key-data":"`+
+				giantKey(800_000)+`"`),
 			"client-key-data is refused: the private key has more than 65536 bytes",
 		},
 		{

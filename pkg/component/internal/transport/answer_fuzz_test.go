@@ -17,7 +17,8 @@ import (
 // The count of a response must cover all values that its decoder creates.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
-		`{"kind":"List","items":[{"a":"[{,\\"},{}],"b":{"c":null}}`, `[[[]],"\"",1e3]`, `{"a":1}{"b":2}`, `"\u00e4\\"`, "]}[{",
+		`{"kind":"List","items":[{"a":"[{,\\"},{}],"b":{"c":null}}`, `[[[]],"\"",1e3]`, `{"a":1}{"b":2}`,
+		`"\u00e4\\"`, "]}[{",
 	} {
 		f.Add([]byte(seed), false)
 	}

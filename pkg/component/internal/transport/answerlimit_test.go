@@ -49,15 +49,32 @@ func TestAnswersAreLimited(t *testing.T) {
 		body                     io.Reader
 		want                     string
 	}{
-		{"an endless text", "", "application/json", io.MultiReader(strings.NewReader(`{"a":"`), endless("a")), "has more than 67108864 bytes"},
-		{"an endless list", "", "application/json", io.MultiReader(strings.NewReader(" {\"a\":["), endless("{},")), "has more than 2000000 values"},
-		{"a deep list", "", "application/json", io.MultiReader(strings.NewReader(`{"a":`), endless("[")), "is nested more than 1000 levels deep"},
-		{"an endless text without a type", "", "text/plain", endless("a"), "is no JSON object, and has more than 65536 bytes"},
+		{
+			"an endless text", "", "application/json", io.MultiReader(strings.NewReader(`{"a":"`), endless("a")),
+			"has more than 67108864 bytes",
+		},
+		{
+			"an endless list", "", "application/json", io.MultiReader(strings.NewReader(" {\"a\":["), endless("{},")),
+			"has more than 2000000 values",
+		},
+		{
+			"a deep list", "", "application/json", io.MultiReader(strings.NewReader(`{"a":`), endless("[")),
+			"is nested more than 1000 levels deep",
+		},
+		{
+			"an endless text without a type", "", "text/plain", endless("a"),
+			"is no JSON object, and has more than 65536 bytes",
+		},
 		{"endless ends of objects", "", "application/json", endless("}"), "is no JSON object, and has more than 65536 bytes"},
-		{"an endless list in YAML, as JSON", "", "application/json", endless("- a\n"), "is no JSON object, and has more than 65536 bytes"},
+		{
+			"an endless list in YAML, as JSON", "", "application/json", endless("- a\n"),
+			"is no JSON object, and has more than 65536 bytes",
+		},
 		{"YAML", "", "application/yaml", strings.NewReader("a: b"), "is neither JSON nor text"},
-		{"an endless event", "?watch=true", "application/json", io.MultiReader(strings.NewReader(`{"object":"`), endless("a")), "has more than 67108864 bytes"},
-		{"an endless list in an event", "?watch=1", "application/json", io.MultiReader(strings.NewReader(`{"object":[`), endless("{},")), "has more than 2000000 values"},
+		{"an endless event", "?watch=true", "application/json", io.MultiReader(strings.NewReader(`{"object":"`),
+			endless("a")), "has more than 67108864 bytes"},
+		{"an endless list in an event", "?watch=1", "application/json", io.MultiReader(strings.NewReader(`{"object":[`),
+			endless("{},")), "has more than 2000000 values"},
 		{"protobuf", "", "application/vnd.kubernetes.protobuf", strings.NewReader("k8s"), "is neither JSON nor text"},
 		{"CBOR", "", "application/cbor", strings.NewReader("a"), "is neither JSON nor text"},
 	} {
@@ -88,7 +105,10 @@ func TestAWatchMayBeEndless(t *testing.T) {
 
 func TestResponsesAreRequestedAsJSON(t *testing.T) {
 	var accepted string
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { accepted = r.Header.Get("Accept") }))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		accepted = r.Header.Get(
+			"Accept")
+	}))
 	defer server.Close()
 	client := &http.Client{Transport: &answerLimit{next: http.DefaultTransport}}
 	for accept, want := range map[string]string{

@@ -110,7 +110,8 @@ func TestAResponseInAPassTakesMemoryOfThePass(t *testing.T) {
 		t.Error("the component does not stand in line")
 	}
 	first.End()
-	if _, err := io.ReadAll(bodyOf(request(t).WithContext(ctx), textOf(6), memory)); err == nil || errors.Is(err, budget.ErrWait) {
+	if _, err := io.ReadAll(bodyOf(request(t).WithContext(ctx), textOf(6), memory)); err == nil || errors.Is(err,
+		budget.ErrWait) {
 		t.Errorf("after the end of the pass: got %v", err)
 	}
 }

@@ -70,23 +70,28 @@ func TestAnswersOfOtherServersAreNotQuoted(t *testing.T) {
 		code              int
 		contentType, body string
 	}{
-		"an error as text":              {500, "text/plain", leak},
-		"an error as HTML":              {502, "text/html", "<p>" + leak},
-		"an error as JSON":              {500, "application/json", `{"AccessKeyId":"` + leak + `"}`},
-		"a refusal as text":             {403, "text/plain", leak},
-		"a refusal as JSON":             {403, "application/json", `{"message":"` + leak + `"}`},
-		"a Status without a kind":       {403, "application/json", `{"status":"Failure","message":"` + leak + `"}`},
-		"a Status without a version":    {403, "application/json", `{"kind":"Status","status":"Failure","message":"` + leak + `"}`},
-		"a Status of no failure":        {403, "application/json", `{"kind":"Status","apiVersion":"v1","message":"` + leak + `"}`},
+		"an error as text":        {500, "text/plain", leak},
+		"an error as HTML":        {502, "text/html", "<p>" + leak},
+		"an error as JSON":        {500, "application/json", `{"AccessKeyId":"` + leak + `"}`},
+		"a refusal as text":       {403, "text/plain", leak},
+		"a refusal as JSON":       {403, "application/json", `{"message":"` + leak + `"}`},
+		"a Status without a kind": {403, "application/json", `{"status":"Failure","message":"` + leak + `"}`},
+		"a Status without a version": {403, "application/json", `{"kind":"Status","status":"Failure","message":"` +
+			leak + `"}`},
+		"a Status of no failure": {403, "application/json", `{"kind":"Status","apiVersion":"v1","message":"` +
+			leak + `"}`},
 		"a Status as text, not failing": {500, "text/plain", `{"kind":"Status","apiVersion":"v1","message":"` + leak + `"}`},
 		"JSON without a kind":           {200, "application/json", `{"AccessKeyId":"` + leak + `"}`},
-		"JSON with an empty kind":       {200, "application/json", `{"kind":"A","apiVersion":"v1","kind":"","a":"` + leak + `"}`},
-		"JSON without an apiVersion":    {200, "application/json", `{"kind":"A","a":"` + leak + `"}`},
-		"a kind that is no text":        {200, "application/json", `{"kind":{"kind":"a"},"apiVersion":"v1","a":"` + leak + `"}`},
-		"a kind below":                  {200, "application/json", `{"a":{"b":{"kind":"a","apiVersion":"v1"}},"c":"` + leak + `"}`},
-		"a list":                        {200, "application/json", `["` + leak + `"]`},
-		"text":                          {200, "application/json", leak},
-		"an event without a kind":       {200, "application/json", `{"type":"ADDED","object":{"a":"` + leak + `"}}`},
+		"JSON with an empty kind": {200, "application/json", `{"kind":"A","apiVersion":"v1","kind":"","a":"` +
+			leak + `"}`},
+		"JSON without an apiVersion": {200, "application/json", `{"kind":"A","a":"` + leak + `"}`},
+		"a kind that is no text": {200, "application/json", `{"kind":{"kind":"a"},"apiVersion":"v1","a":"` +
+			leak + `"}`},
+		"a kind below": {200, "application/json", `{"a":{"b":{"kind":"a","apiVersion":"v1"}},"c":"` +
+			leak + `"}`},
+		"a list":                  {200, "application/json", `["` + leak + `"]`},
+		"text":                    {200, "application/json", leak},
+		"an event without a kind": {200, "application/json", `{"type":"ADDED","object":{"a":"` + leak + `"}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for client, err := range requests(t, answering(t, c.code, c.contentType, c.body)) {
@@ -111,7 +116,8 @@ func TestAnErrorWithoutAStatusNamesTheCode(t *testing.T) {
 
 func TestTheMessageOfAStatusIsKept(t *testing.T) {
 	status := func(message string) string {
-		return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"` + message + `"}`
+		return `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"` +
+			message + `"}`
 	}
 	for client, err := range requests(t, answering(t, 403, "application/json", status("ann cannot get namespaces"))) {
 		if !apierrors.IsForbidden(err) || err.Error() != "ann cannot get namespaces" {

@@ -275,7 +275,8 @@ func TestDryRunConfigs(t *testing.T) {
 				t.Fatal(err)
 			}
 			if config.Timeout != c.timeout || given.WrapTransport != nil {
-				t.Errorf("the returned config has the timeout %s; the given config was changed: %t", config.Timeout, given.WrapTransport != nil)
+				t.Errorf("the returned config has the timeout %s; the given config was changed: %t", config.Timeout,
+					given.WrapTransport != nil)
 			}
 			sent := false
 			transport := config.WrapTransport(transportFunc(func(*http.Request) (*http.Response, error) {

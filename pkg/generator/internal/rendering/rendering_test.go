@@ -83,7 +83,14 @@ func TestParsedParsesEachDigestOnce(t *testing.T) {
 	ask := func(digest, text string) (string, error) {
 		return parsed.For(generator.Request{Source: fstest.MapFS{"a": {Data: []byte(text)}}, SourceDigest: digest})
 	}
-	for _, request := range []struct{ digest, text string }{{"1", "one"}, {"1", "one"}, {"2", "two"}, {"1", "one"}, {"", "none"}, {"", "none"}} {
+	for _, request := range []struct{ digest, text string }{
+		{"1", "one"},
+		{"1", "one"},
+		{"2", "two"},
+		{"1", "one"},
+		{"", "none"},
+		{"", "none"},
+	} {
 		if got, err := ask(request.digest, request.text); err != nil || got != request.text {
 			t.Errorf("want %s, got %s, %v", request.text, got, err)
 		}

@@ -127,7 +127,8 @@ func literal(of reflect.Type, variadic bool, other string) string {
 		of = of.Elem()
 	}
 	literals := map[reflect.Kind]string{
-		reflect.String: `"a"`, reflect.Int: `1`, reflect.Int64: `1`, reflect.Float64: `1.5`, reflect.Map: `(dict "a" (dict "b" 1))`,
+		reflect.String: `"a"`, reflect.Int: `1`, reflect.Int64: `1`, reflect.Float64: `1.5`,
+		reflect.Map: `(dict "a" (dict "b" 1))`,
 	}
 	return cmp.Or(literals[of.Kind()], other)
 }
@@ -181,7 +182,8 @@ func TestEqIsThatOfTextTemplate(t *testing.T) {
 		namedMap{},
 	}
 	for _, text := range []string{
-		"{{ eq .a .b }}", "{{ ne .a .b }}", "{{ eq .a .none }}", "{{ eq .none .b .a }}", "{{ eq .a }}", "{{ eq .list.none .b }}", "{{ eq .a nil }}",
+		"{{ eq .a .b }}", "{{ ne .a .b }}", "{{ eq .a .none }}", "{{ eq .none .b .a }}", "{{ eq .a }}",
+		"{{ eq .list.none .b }}", "{{ eq .a nil }}",
 	} {
 		theirs := template.Must(template.New("").Parse(text))
 		ours := template.Must(template.New("").Funcs(template.FuncMap{"eq": eq, "ne": ne}).Parse(text))

@@ -101,7 +101,8 @@ func renderExample(t *testing.T, example string) string {
 	}
 	files, err := set.Render(Input{
 		Request: generator.Request{
-			Name: "shop", Namespace: "apps", Revision: 3, Digest: "8f14e45fceea167a", Now: time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
+			Name: "shop", Namespace: "apps", Revision: 3, Digest: "8f14e45fceea167a",
+			Now:     time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC),
 			Exports: generator.NewExports(map[string]any{"dbHost": "10.0.0.7"}),
 			Inputs:  map[string]any{"rates": map[string]any{"EUR": 1.08}},
 			Target:  generatortest.Lookup{object("settings", map[string]any{"app": "shop"}), object("other", nil)},

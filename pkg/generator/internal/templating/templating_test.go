@@ -134,7 +134,10 @@ func expect(t *testing.T, in Input, text, want, wantError string) {
 func TestLookUps(t *testing.T) {
 	object := func(namespace, name string, labels map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": namespace, "name": name, "labels": labels},
+			"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{
+				"namespace": namespace, "name": name,
+				"labels": labels,
+			},
 		}}
 	}
 	here := generatortest.Lookup{
@@ -203,7 +206,10 @@ func TestLookUps(t *testing.T) {
 		},
 		"a required object of a kind that is not served": {unserved, `{{ mustLookup "a/v1" "A" "" "a" }}`, "", "A.a a: "},
 		"an object that is forbidden":                    {forbidden, `{{ lookup "v1" "Secret" "a" "1" }}`, "", "forbidden"},
-		"a list that is forbidden":                       {forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`, "", "forbidden"},
+		"a list that is forbidden": {
+			forbidden, `{{ lookupList "v1" "Secret" "a" "" }}`,
+			"", "forbidden",
+		},
 		"without a cluster": {
 			offline,
 			`{{ lookup "v1" "A" "" "a" | len }}{{ localLookup "v1" "A" "" "" | len }}{{ lookupList "v1" "A" "" "" | len }}`,

@@ -31,9 +31,13 @@ func TestNeedsVolume(t *testing.T) {
 		change func(*corev1.PersistentVolumeClaim)
 		want   bool
 	}{
-		"a claim that waits":           {func(*corev1.PersistentVolumeClaim) {}, true},
-		"a bound claim":                {func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pvc-1" }, false},
-		"a claim of another class":     {func(c *corev1.PersistentVolumeClaim) { c.Annotations[annotationProvisioner] = "ebs.csi.aws.com" }, false},
+		"a claim that waits": {func(*corev1.PersistentVolumeClaim) {}, true},
+		"a bound claim":      {func(c *corev1.PersistentVolumeClaim) { c.Spec.VolumeName = "pvc-1" }, false},
+		"a claim of " +
+			"another class": {
+			func(c *corev1.PersistentVolumeClaim) { c.Annotations[annotationProvisioner] = "ebs.csi.aws.com" },
+			false,
+		},
 		"a claim that is not seen yet": {func(c *corev1.PersistentVolumeClaim) { c.Annotations = nil }, false},
 		"a claim that is being deleted": {func(c *corev1.PersistentVolumeClaim) {
 			c.DeletionTimestamp = &metav1.Time{}
@@ -78,9 +82,10 @@ func TestAddressOf(t *testing.T) {
 		service *corev1.Service
 		want    string
 	}{
-		"a load balancer":                    {service(corev1.ServiceTypeLoadBalancer, "10.96.3.4"), "10.144.3.4"},
-		"the last address of the range":      {service(corev1.ServiceTypeLoadBalancer, "10.111.255.254"), "10.159.255.254"},
-		"a load balancer with an address":    {service(corev1.ServiceTypeLoadBalancer, "10.96.3.4", corev1.LoadBalancerIngress{IP: "10.0.0.1"}), ""},
+		"a load balancer":               {service(corev1.ServiceTypeLoadBalancer, "10.96.3.4"), "10.144.3.4"},
+		"the last address of the range": {service(corev1.ServiceTypeLoadBalancer, "10.111.255.254"), "10.159.255.254"},
+		"a load balancer with an address": {service(corev1.ServiceTypeLoadBalancer, "10.96.3.4",
+			corev1.LoadBalancerIngress{IP: "10.0.0.1"}), ""},
 		"a load balancer without cluster IP": {service(corev1.ServiceTypeLoadBalancer, ""), ""},
 		"another Service":                    {service(corev1.ServiceTypeClusterIP, "10.96.3.4"), ""},
 	}

@@ -23,7 +23,8 @@ func TestRunNamesTheComponentThatDies(t *testing.T) {
 	if !ok {
 		t.Fatalf("want a DiedError, got %v", err)
 	}
-	if died.State != "exit status 3" || !strings.Contains(err.Error(), died.Component) || strings.Contains(err.Error(), "\n") {
+	if died.State != "exit status 3" || !strings.Contains(err.Error(), died.Component) ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("want one line with the component and its end, got %q", err)
 	}
 	log, err := os.ReadFile(died.Log)

@@ -65,7 +65,10 @@ func TestCertificateOfASecret(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := map[string][]byte{"ca.crt": authority.Certificate, "server.crt": pair.Certificate, "server.key": pair.Key, "other": []byte("x")}
+	files := map[string][]byte{
+		"ca.crt": authority.Certificate, "server.crt": pair.Certificate, "server.key": pair.Key,
+		"other": []byte("x"),
+	}
 	if certificateOf(files, "harbour.default.svc") == nil {
 		t.Error("the certificate is not found")
 	}

@@ -16,7 +16,8 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 	var warnings []string
 	p := preflight{
 		target: cluster.Target{
-			Namespace: "us", Name: "shop", Mapping: &meta.RESTMapping{GroupVersionKind: v1alpha1.GroupVersion.WithKind("Component")},
+			Namespace: "us", Name: "shop",
+			Mapping: &meta.RESTMapping{GroupVersionKind: v1alpha1.GroupVersion.WithKind("Component")},
 		},
 		source: "./chart", warn: func(err error) { warnings = append(warnings, err.Error()) },
 	}
@@ -24,7 +25,8 @@ func TestWarningsThatLeaveObjectsOutPrintTheCommandThatNamesThem(t *testing.T) {
 	waiting := slices.Repeat([]result.Waiting{{}}, maxWarnings+1)
 	for want, warn := range map[string]func(){
 		"not checked: 2 more objects": func() {
-			p.warnOfUnchecked(append(slices.Repeat([]changepreview.Unchecked{{}}, maxWarnings), changepreview.Unchecked{More: 1}))
+			p.warnOfUnchecked(append(slices.Repeat([]changepreview.Unchecked{{}}, maxWarnings),
+				changepreview.Unchecked{More: 1}))
 		},
 		"the deletion of the component would wait for 1 more object": func() { p.warnOfDeletion(waiting) },
 		"1 more object must wait for types that are not served":      func() { p.warnOfUnserved(waiting) },

@@ -27,15 +27,24 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 		verb Verb
 		want []byte
 	}{
-		"nothing changed":                                                  {Versions{former, former, former}, "", nil},
-		"the template changed the file":                                    {Versions{former, former, newer}, VerbUpdate, newer},
-		"the template and a person changed the file":                       {Versions{former, mine, newer}, VerbMerge, both},
-		"the template and a person made the same change":                   {Versions{former, newer, newer}, "", nil},
-		"the file is new in the template":                                  {Versions{nil, nil, newer}, VerbCreate, newer},
-		"the template no longer has the file":                              {Versions{former, former, nil}, VerbDelete, nil},
-		"a person removed the content of the file":                         {Versions{former, []byte{}, former}, "", nil},
-		"line ends of Windows in the project, no changes":                  {Versions{former, onWindows(former), former}, "", nil},
-		"line ends of Windows in the project and the template, no changes": {Versions{onWindows(former), onWindows(former), former}, "", nil},
+		"nothing changed": {Versions{former, former, former}, "", nil},
+		"the template changed the file": {
+			Versions{former, former, newer},
+			VerbUpdate, newer,
+		},
+		"the template and a person changed the file":     {Versions{former, mine, newer}, VerbMerge, both},
+		"the template and a person made the same change": {Versions{former, newer, newer}, "", nil},
+		"the file is new in the template":                {Versions{nil, nil, newer}, VerbCreate, newer},
+		"the template no longer has the file":            {Versions{former, former, nil}, VerbDelete, nil},
+		"a person removed the content of the file":       {Versions{former, []byte{}, former}, "", nil},
+		"line ends of Windows in the project, no changes": {
+			Versions{former, onWindows(former), former},
+			"", nil,
+		},
+		"line ends of Windows in the project and the template, no changes": {Versions{
+			onWindows(former), onWindows(former),
+			former,
+		}, "", nil},
 		"line ends of Windows in the project, the template changed the file": {
 			Versions{former, onWindows(former), newer},
 			VerbUpdate,
@@ -51,15 +60,21 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 			VerbUpdate,
 			onWindows(newer),
 		},
-		"line ends of Windows in all lines but one, the template and a person changed the file": {Versions{former, oddly(mine), newer}, VerbMerge, onWindows(both)},
+		"line ends of Windows in all lines but one, the template and a person changed the file": {Versions{
+			former,
+			oddly(mine), newer,
+		}, VerbMerge, onWindows(both)},
 		"a line end of Windows in only one line": {
 			Versions{former, lines("a", "mine\r"), newer},
 			VerbMerge,
 			lines("newer", "mine\r"),
 		},
-		"line ends of Windows in the project, the template no longer has the file": {Versions{former, onWindows(former), nil}, VerbDelete, nil},
-		"a person deleted or renamed the file":                                     {Versions{former, nil, newer}, "", nil},
-		"a person deleted the file, and the template no longer has the file":       {Versions{former, nil, nil}, "", nil},
+		"line ends of Windows in the project, the template no longer has the file": {
+			Versions{former, onWindows(former), nil},
+			VerbDelete, nil,
+		},
+		"a person deleted or renamed the file":                               {Versions{former, nil, newer}, "", nil},
+		"a person deleted the file, and the template no longer has the file": {Versions{former, nil, nil}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -84,8 +99,11 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 		v    Versions
 		want string
 	}{
-		"a file that is new in the template and in the project":       {Versions{nil, former, newer}, "rename your file"},
-		"a file that a person changed and the template no longer has": {Versions{former, newer, nil}, "rename it, or delete it with your changes"},
+		"a file that is new in the template and in the project": {Versions{nil, former, newer}, "rename your file"},
+		"a file that a person changed and the template no longer has": {
+			Versions{former, newer, nil},
+			"rename it, or delete it with your changes",
+		},
 		"a binary file": {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +153,8 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"),
 				[]byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
 			if err != nil || len(conflicts) != 2 || conflicts[0].Line != 1 || conflicts[1].Line != 11 {
-				t.Errorf("the merge returned the conflicts %v and the error %v, want conflicts in the lines 1 and 11", conflicts, err)
+				t.Errorf("the merge returned the conflicts %v and the error %v, want conflicts in the lines 1 and 11",
+					conflicts, err)
 			}
 		})
 	}

@@ -62,8 +62,9 @@ func TestRulesFollowFromWhatIsRendered(t *testing.T) {
 			want: []string{"# What Role own grants.", "- pods\n", "# To bind ClusterRole view", "- bind\n"},
 		},
 		"a chart hook for the event pre-delete or post-delete": {
-			documents: []string{"{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {helm.sh/hook: pre-delete}}}"},
-			want:      []string{"- secrets\n"},
+			documents: []string{"{apiVersion: batch/v1, kind: Job, metadata: {name: j, annotations: {helm.sh/hook: " +
+				"pre-delete}}}"},
+			want: []string{"- secrets\n"},
 		},
 		"interfaces": {
 			features: operatorrules.Features{KubeConfig: true, ServiceAccount: true, Placement: true},

@@ -116,9 +116,15 @@ func TestExamplesOfDemandedValues(t *testing.T) {
 			`{{ required "x" .Values.nested.password }}{{ required "x" .Values.nested.user }}`,
 			map[string]any{"nested": map[string]any{"password": "example"}},
 		},
-		"a value in a loop":      {`{{ range .Values.list }}{{ required "x" .name }}{{ end }}`, map[string]any{}},
-		"a value of a with":      {`{{ with .Values.nested }}{{ required "x" .key }}{{ end }}`, map[string]any{"nested": map[string]any{"key": "example"}}},
-		"a value in a condition": {`{{ if .Values.set }}{{ required "x" .Values.empty }}{{ end }}`, map[string]any{"empty": "example"}},
+		"a value in a loop": {`{{ range .Values.list }}{{ required "x" .name }}{{ end }}`, map[string]any{}},
+		"a value of a with": {
+			`{{ with .Values.nested }}{{ required "x" .key }}{{ end }}`,
+			map[string]any{"nested": map[string]any{"key": "example"}},
+		},
+		"a value in a condition": {
+			`{{ if .Values.set }}{{ required "x" .Values.empty }}{{ end }}`,
+			map[string]any{"empty": "example"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			types, err := valuetypes.Derive("Shop", valuetypes.Chart{

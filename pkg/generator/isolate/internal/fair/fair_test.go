@@ -47,7 +47,10 @@ func TestDecide(t *testing.T) {
 		want      string
 	}{
 		{name: "nothing to do", processes: 2, want: ""},
-		{name: "a request gets a free process", processes: 2, waiting: []*Rendering{waiting("a1", 0)}, want: "admit a1; next 2s"},
+		{
+			name: "a request gets a free process", processes: 2, waiting: []*Rendering{waiting("a1", 0)},
+			want: "admit a1; next 2s",
+		},
 		{
 			name: "quick renderings use all processes", processes: 3,
 			waiting: []*Rendering{waiting("a1", 0), waiting("a2", 0), waiting("a3", 0), waiting("a4", 0)},
@@ -106,8 +109,9 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			name: "no rendering is stopped for a request that needs a long place, which is taken", processes: 2,
-			running: []*Rendering{long(running("a1", 9)), running("a2", 9)}, waiting: []*Rendering{detached(long(waiting("b1", 1)))},
-			want: "",
+			running: []*Rendering{long(running("a1", 9)), running("a2", 9)},
+			waiting: []*Rendering{detached(long(waiting("b1", 1)))},
+			want:    "",
 		},
 		{
 			name: "no rendering is stopped while a process is free", processes: 3,
@@ -157,8 +161,9 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			name: "a stopped rendering is at the head of its namespace", processes: 2,
-			waiting: []*Rendering{detached(long(waiting("a9", 0))), detached(waiting("a1", 9))}, running: []*Rendering{running("b1", 1)},
-			want: "admit a9; next 1s",
+			waiting: []*Rendering{detached(long(waiting("a9", 0))), detached(waiting("a1", 9))},
+			running: []*Rendering{running("b1", 1)},
+			want:    "admit a9; next 1s",
 		},
 		{
 			name: "a request keeps its worker for 2 s", processes: 1,
