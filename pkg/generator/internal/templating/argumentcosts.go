@@ -37,8 +37,8 @@ func setOf(names ...string) map[string]bool {
 // argumentCosts charges functions for their arguments before it calls them.
 type argumentCosts struct{ in *Input }
 
-// chargeAll lets the functions of a table charge their arguments. The functions in paying charge their arguments themselves. Functions of the
-// author of an operator are only checked: their arguments are not charged.
+// chargeAll lets the functions of a table charge their arguments. The functions in paying charge their arguments
+// themselves. Functions of the author of an operator are only checked: their arguments are not charged.
 func (c argumentCosts) chargeAll(functions, paying, authored template.FuncMap) {
 	for name, function := range functions {
 		_, pays := paying[name]
