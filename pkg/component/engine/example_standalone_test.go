@@ -17,7 +17,7 @@ import (
 
 // This controller makes a Deployment and a Service for each ConfigMap with a page. The engine applies them in their
 // order, waits until they are ready, repairs them, and deletes them before the ConfigMap disappears.
-func Example_standalone() {
+func ExampleNewStandalone() {
 	mgr, err := ctrl.NewManager(ctrl.GetConfigOrDie(), ctrl.Options{})
 	if err != nil {
 		panic(err)

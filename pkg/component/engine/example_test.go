@@ -10,6 +10,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component"
 	"github.com/fairlead-io/fairlead/pkg/component/engine"
+	"github.com/fairlead-io/fairlead/pkg/component/result"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -39,4 +40,12 @@ func ExampleNew() {
 		return save(ctx, outcome.Inventory)
 	}
 	_ = apply
+}
+
+// The outcome of a pass says when the next pass is due if no event starts one earlier.
+func ExampleResultOf() {
+	due := engine.ResultOf(result.Outcome{NextDue: time.Now().Add(time.Hour)})
+	atRest := engine.ResultOf(result.Outcome{})
+	fmt.Println(due.RequeueAfter.Round(time.Hour), atRest.RequeueAfter)
+	// Output: 1h0m0s 0s
 }

@@ -176,9 +176,9 @@ func unneeded(all []reason, measures []measure) []reason {
 // are printed first, after the reasons that are not needed any more.
 func writeReasons(out io.Writer, measures []measure, all []reason) {
 	if found := unneeded(all, measures); len(found) > 0 {
-		fmt.Fprintln(out)
+		_, _ = fmt.Fprintln(out)
 		for _, r := range found {
-			fmt.Fprintf(out, "%s is not above the goal of %q any more: remove its reason\n", r.place, r.measure)
+			_, _ = fmt.Fprintf(out, "%s is not above the goal of %q any more: remove its reason\n", r.place, r.measure)
 		}
 	}
 	var rows [][]string
@@ -191,6 +191,6 @@ func writeReasons(out io.Writer, measures []measure, all []reason) {
 	if len(rows) == 0 {
 		return
 	}
-	fmt.Fprintln(out)
+	_, _ = fmt.Fprintln(out)
 	markdown.WriteTable(out, append([][]string{{"above a goal", "measure", "value", "goal", "reason"}}, rows...))
 }

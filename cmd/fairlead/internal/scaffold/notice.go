@@ -56,7 +56,7 @@ func (n Notice) validateNotice() []error {
 	switch {
 	case !isPlain || strings.TrimSpace(n.Owner) != n.Owner || len(n.Owner) > maxOwnerLength:
 		errs = append(errs, fmt.Errorf("--owner %q: want one line of at most %d bytes, without spaces around it, such as "+
-			"Example Inc.", n.Owner, maxOwnerLength))
+			"Example GmbH", n.Owner, maxOwnerLength))
 	case strings.HasPrefix(n.Owner, "@") && !codeOwner.MatchString(n.Owner):
 		errs = append(errs, fmt.Errorf("--owner %q: want a user or a team after the @, such as @example/platform", n.Owner))
 	}

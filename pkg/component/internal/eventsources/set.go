@@ -159,9 +159,7 @@ func (s *Set) remove(r *registered) {
 	defer s.mu.Unlock()
 	delete(s.byName, r.name)
 	if r.stop == nil {
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		r.Run(ended, Host{}.Port(r.Kind(), r.name, &r.answered))
+		r.Run(ended{}, Host{}.Port(r.Kind(), r.name, &r.answered))
 		return
 	}
 	go func() {

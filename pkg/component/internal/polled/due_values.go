@@ -174,7 +174,7 @@ func (v *dueValues) state(name types.NamespacedName) eventsources.State {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if of := v.values[name]; of != nil {
-		return of.cell.state()
+		return of.state()
 	}
 	return eventsources.State{Waits: true}
 }
@@ -183,7 +183,7 @@ func (v *dueValues) input(name types.NamespacedName) (eventsources.Input, error)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if of := v.values[name]; of != nil {
-		return of.cell.input()
+		return of.input()
 	}
 	return eventsources.Input{}, eventsources.ErrNoValue
 }
