@@ -569,4 +569,51 @@ var _ = Describe("engine.Standalone:", func() {
 		s.apply(ctx, one)
 		exists(ctx, s, "cm-0")
 	})
+
+	It("ends the deletion of a namespace with a lost record, although not all types may be searched", func(ctx SpecContext) {
+		operator := newOperatorName()
+		user, err := cluster.User(ctx, operator)
+		Expect(err).NotTo(HaveOccurred())
+		grantEverywhere(ctx, operator, operator, "namespaces: get, list, watch", "configmaps: '*'",
+			"secrets: get, create, update, patch, delete")
+		s := newStandalone(operator, standaloneOptions{user: user.Config}).serving(ctx)
+		s.apply(ctx, two)
+		s.lose(ctx)
+		Expect(k8s.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
+		s.finish(ctx)
+	})
+
+	It("changes nothing for an outdated copy of an object that was deleted, or created again", func(ctx SpecContext) {
+		s := newStandalone(newOperatorName(), standaloneOptions{}).serving(ctx)
+		s.apply(ctx, two)
+		copied := func() *gadget.Gadget {
+			GinkgoHelper()
+			obj := &gadget.Gadget{}
+			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(s.gadget), obj)).To(Succeed())
+			return obj
+		}
+		refused := func(obj *gadget.Gadget) {
+			GinkgoHelper()
+			other := s.another(standaloneOptions{})
+			Eventually(ctx, func() error {
+				_, err := other.Reconcile(ctx, obj.DeepCopy(), engine.Pass{Wake: func() {}},
+					func(context.Context) ([]*unstructured.Unstructured, error) {
+						return manifests.Decode("set", []byte(two))
+					})
+				return err
+			}).Should(MatchError(ContainSubstring("was deleted or changed since it was read")))
+		}
+		before := copied()
+		Expect(k8s.Delete(ctx, s.gadget)).To(Succeed())
+		deleting := copied()
+		s.finish(ctx)
+		refused(before)
+		exists(ctx, s)
+		Expect(s.secret(ctx)).To(BeNil())
+
+		s.gadget = newGadget(ctx, s.namespace, "app", "", servedBy(s.name))
+		s.apply(ctx, two)
+		refused(deleting)
+		exists(ctx, s, "cm-0", "cm-1")
+	})
 })

@@ -43,8 +43,8 @@ func (s *Standalone) Reconcile(
 	if !obj.GetDeletionTimestamp().IsZero() {
 		return s.deleteWith(ctx, obj, p)
 	}
-	isNew := !ours.Holds(obj)
-	if isNew {
+	state := loading{isNew: !ours.Holds(obj), isCurrent: s.isCurrent(obj, p.Owner)}
+	if state.isNew {
 		// The finalizer is written first, so that an object without it has no dependents.
 		if err := s.setFinalizers(ctx, obj, append(obj.GetFinalizers(), ours.Own)); err != nil {
 			return result.Outcome{}, err
@@ -54,7 +54,23 @@ func (s *Standalone) Reconcile(
 	if err != nil {
 		return result.Outcome{}, err
 	}
-	return s.apply(ctx, p, rendered, isNew)
+	return s.apply(ctx, p, rendered, state)
+}
+
+// isCurrent returns a function that asks the API server whether an object is outdated. Another process may have deleted
+// it and its dependents since it was read, or it may have been created again.
+func (s *Standalone) isCurrent(obj client.Object, owner manifests.Owner) func(context.Context) error {
+	uid, deleting := obj.GetUID(), !obj.GetDeletionTimestamp().IsZero()
+	return func(ctx context.Context) error {
+		live, err := s.live(ctx, owner)
+		switch {
+		case err != nil:
+			return err
+		case live == nil || live.UID != uid || (live.DeletionTimestamp != nil) != deleting || !s.finalizers().Holds(live):
+			return fmt.Errorf("%s was deleted or changed since it was read", owner.Component())
+		}
+		return nil
+	}
 }
 
 // passOver returns the pass over an object.
@@ -84,13 +100,14 @@ func (s *Standalone) deleteWith(ctx context.Context, obj client.Object, p Pass) 
 	}
 	others := ours.Others(obj)
 	if len(others) > 0 {
-		return result.Outcome{Waiting: []result.Waiting{{DependentReport: metav1alpha1.DependentReport{
+		next := clock.RealClock{}.Now().Add(time.Minute) // Nothing may tell of a removed finalizer.
+		return result.Outcome{NextDue: next, Waiting: []result.Waiting{{DependentReport: metav1alpha1.DependentReport{
 			Dependent: p.Owner.Component().String(), Reason: string(metav1alpha1.ReasonForeignFinalizers),
 			Message: "dependents are not deleted until other controllers have removed their finalizers: " +
 				strings.Join(others, ", "),
 		}}}}, nil
 	}
-	outcome, err := s.Delete(ctx, p)
+	outcome, err := s.remove(ctx, p, loading{deleting: true, isCurrent: s.isCurrent(obj, p.Owner)})
 	if err != nil || !outcome.Done() || len(outcome.Inventory) > 0 {
 		return outcome, err
 	}
@@ -125,7 +142,7 @@ func (s *Standalone) Forget(ctx context.Context, owner manifests.Owner) error {
 		return err
 	}
 	stored, err := s.inventories.Load(ctx, owner)
-	if err != nil && !records.IsLost(err) && !records.IsForeign(err) {
+	if err != nil && !records.IsLost(err) && !records.IsForeign(err) && !s.inventories.Store.Unreachable(ctx, owner, err) {
 		return err
 	}
 	if stored.Exists() {
@@ -147,22 +164,28 @@ func (s *Standalone) Forget(ctx context.Context, owner manifests.Owner) error {
 // exists reports whether the object of an owner exists and has the finalizer, or may still get it. It asks the API
 // server.
 func (s *Standalone) exists(ctx context.Context, owner manifests.Owner) (bool, error) {
+	live, err := s.live(ctx, owner)
+	return live != nil && (live.DeletionTimestamp == nil || s.finalizers().Holds(live)), err
+}
+
+// live reads the metadata of the object of an owner from the API server. It returns nil if the object does not exist.
+func (s *Standalone) live(ctx context.Context, owner manifests.Owner) (*metav1.PartialObjectMetadata, error) {
 	mapping, err := s.home.Discovery.Mapper().RESTMapping(owner.Component().GroupKind())
 	if meta.IsNoMatchError(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("find the type of %s: %w", owner.Component(), err)
+		return nil, fmt.Errorf("find the type of %s: %w", owner.Component(), err)
 	}
 	found, err := s.home.Metadata.Resource(mapping.Resource).Namespace(owner.Namespace).
 		Get(ctx, owner.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return false, nil
+		return nil, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("find out whether %s exists: %w", owner.Component(), err)
+		return nil, fmt.Errorf("read the metadata of %s: %w", owner.Component(), err)
 	}
-	return found.DeletionTimestamp == nil || s.finalizers().Holds(found), nil
+	return found, nil
 }
 
 // ResultOf returns when a controller has to make the next pass if no event starts one earlier.

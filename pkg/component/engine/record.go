@@ -26,10 +26,23 @@ type record struct {
 	// damaged is set until the damaged content of the Secret is replaced.
 	damaged bool
 	entries []metav1alpha1.InventoryEntry
+	state   loading
 }
 
-// loading says what is known about an owner whose inventory is loaded. isNew is set if it never had dependents.
-type loading struct{ isNew, deleting bool }
+// loading says what is known about an owner whose inventory is loaded.
+type loading struct {
+	// isNew is set if the owner never had dependents.
+	isNew, deleting bool
+	// isCurrent returns an error if the object of the owner is outdated. It is nil for an owner without an object.
+	isCurrent func(context.Context) error
+}
+
+func (l loading) verify(ctx context.Context) error {
+	if l.isCurrent == nil {
+		return nil
+	}
+	return l.isCurrent(ctx)
+}
 
 // RecoveredError says that the inventory of an owner was lost or damaged, and was rebuilt from live objects with the
 // owner label. The pass changed no dependent. The rebuilt inventory is stored, so the caller can make the next pass at
@@ -64,9 +77,18 @@ func (e *RecoveredError) Error() string {
 // load returns the inventory of an owner. A lost or damaged inventory is rebuilt and stored, and a RecoveredError is
 // returned, unless the owner turns out to have no dependents.
 func (s *Standalone) load(ctx context.Context, p Pass, l loading) (*record, error) {
-	r := &record{inventories: s.inventories, owner: p.Owner}
+	r := &record{inventories: s.inventories, owner: p.Owner, state: l}
+	if l.deleting {
+		// An outdated object has the name of another one, whose dependents must stay.
+		if err := l.verify(ctx); err != nil {
+			return nil, err
+		}
+	}
 	var lost, err error
 	r.stored, lost = s.inventories.Load(ctx, p.Owner)
+	if l.deleting && s.inventories.Store.Unreachable(ctx, p.Owner, lost) {
+		lost = nil // The right to read the Secret went before the Secret.
+	}
 	if lost != nil && !records.IsLost(lost) {
 		return nil, lost
 	}
@@ -86,16 +108,13 @@ func (s *Standalone) load(ctx context.Context, p Pass, l loading) (*record, erro
 	if err != nil {
 		return nil, fmt.Errorf("the inventory in Secret %s does not exist or is damaged: %w", secret, err)
 	}
-	return r, s.recovered(ctx, r, found, lost, l.deleting)
+	return r, s.recovered(ctx, r, found, lost)
 }
 
-// recovered stores a rebuilt inventory. It returns nil if the search shows that there is nothing to recover. A deletion
-// that could not search all types ends only in the pass after the error that names them.
-func (s *Standalone) recovered(
-	ctx context.Context, r *record, found inventory.Rebuilt, lost error, deleting bool,
-) error {
+// recovered stores a rebuilt inventory. It returns nil if the search shows that there is nothing to recover.
+func (s *Standalone) recovered(ctx context.Context, r *record, found inventory.Rebuilt, lost error) error {
 	r.entries = found.Entries
-	if lost == nil && len(found.Entries) == 0 && found.Copies == "" && (!deleting || found.Unsearched == "") {
+	if lost == nil && len(found.Entries) == 0 && found.Copies == "" {
 		if found.Unsearched != "" {
 			log.FromContext(ctx).Info("no dependents were found for an owner without an inventory",
 				"owner", r.owner.String(), "unsearched", found.Unsearched, "label", s.labelOf(r.owner))
@@ -104,6 +123,9 @@ func (s *Standalone) recovered(
 	}
 	if err := r.save(ctx, found.Entries); err != nil {
 		return err
+	}
+	if !r.stored.Exists() {
+		return nil // The deletion goes on at once, because the next pass could only search again.
 	}
 	cause := "it did not exist"
 	if lost != nil {
@@ -151,6 +173,9 @@ func (r *record) run(
 				return err
 			}
 		}
+		if err := l.verify(ctx); err != nil {
+			return err
+		}
 		return r.inventories.Confirm(ctx, r.owner, r.stored)
 	}
 	outcome, err := pass(ctx, p)
@@ -163,13 +188,22 @@ func (r *record) run(
 	return outcome, nil
 }
 
-// save stores an inventory, unless it is stored already.
+// save stores an inventory, unless it is stored already. A deletion goes on without it if the namespace of the Secret
+// goes and accepts no Secret any more.
 func (r *record) save(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 	lines, growth := inventory.Lines(entries)
 	if r.stored.Exists() && slices.Equal(lines, r.stored.Lines) && !r.damaged {
 		return nil
 	}
+	if err := r.state.verify(ctx); err != nil {
+		return err
+	}
 	stored, err := r.inventories.Save(ctx, r.owner, r.stored, lines, growth)
+	if r.state.deleting && r.inventories.Store.Unreachable(ctx, r.owner, err) {
+		log.FromContext(ctx).Info("the deletion continues without a record of the dependents, because the namespace of the "+
+			"Secret is being deleted", "owner", r.owner.String(), "dependents", len(entries), "cause", err.Error())
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -100,11 +100,11 @@ func NewStandalone(ctx context.Context, e *Engine, o StandaloneOptions) (*Standa
 func (s *Standalone) Apply(
 	ctx context.Context, p Pass, rendered []*unstructured.Unstructured,
 ) (result.Outcome, error) {
-	return s.apply(ctx, p, rendered, false)
+	return s.apply(ctx, p, rendered, loading{})
 }
 
 func (s *Standalone) apply(
-	ctx context.Context, p Pass, rendered []*unstructured.Unstructured, isNew bool,
+	ctx context.Context, p Pass, rendered []*unstructured.Unstructured, state loading,
 ) (result.Outcome, error) {
 	ctx = logging.Context(ctx)
 	p, err := s.completed(ctx, p)
@@ -114,7 +114,6 @@ func (s *Standalone) apply(
 	if p.Desired, err = s.normalised(p, rendered); err != nil {
 		return result.Outcome{}, err
 	}
-	state := loading{isNew: isNew}
 	record, err := s.load(ctx, p, state)
 	if err != nil {
 		return result.Outcome{}, err
@@ -125,12 +124,15 @@ func (s *Standalone) apply(
 // Delete makes a pass like Engine.Delete. p is as for Apply; a deletion needs no rendering. When all dependents are
 // gone, Delete also deletes the Secret and drops the state of the owner from memory: the outcome is done then.
 func (s *Standalone) Delete(ctx context.Context, p Pass) (result.Outcome, error) {
+	return s.remove(ctx, p, loading{deleting: true})
+}
+
+func (s *Standalone) remove(ctx context.Context, p Pass, state loading) (result.Outcome, error) {
 	ctx = logging.Context(ctx)
 	p, err := s.completed(ctx, p)
 	if err != nil {
 		return result.Outcome{}, err
 	}
-	state := loading{deleting: true}
 	record, err := s.load(ctx, p, state)
 	if err != nil {
 		return result.Outcome{}, err
