@@ -1,10 +1,10 @@
 package polled
 
 import (
+	"errors"
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/fairlead-io/fairlead/internal/backoff"
@@ -58,6 +58,10 @@ func (v *dueValues) pop(now time.Time) (*dueValue, time.Duration) {
 	return nil, idlePause
 }
 
+// errNoComponent is the error of a fetch for a component that does not exist any more. An object that the author's
+// Fetch does not find is another error.
+var errNoComponent = errors.New("the component does not exist")
+
 // store stores the result of a fetch, schedules the next one, and reports whether the component has to be told.
 func (v *dueValues) store(of *dueValue, result fetched, err error, now time.Time) (news bool) {
 	v.mu.Lock()
@@ -72,7 +76,7 @@ func (v *dueValues) store(of *dueValue, result fetched, err error, now time.Time
 		of.again = false
 		v.schedule(of, now)
 		return false
-	case apierrors.IsNotFound(err):
+	case errors.Is(err, errNoComponent):
 		v.schedule(of, now.Add(retries.Last))
 		return false
 	case err != nil:

@@ -2,6 +2,7 @@ package polled
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -89,6 +90,9 @@ type fetched struct {
 func (p *PollEach) ask(ctx context.Context, port *eventsources.Port, of *dueValue) {
 	result, err := call(ctx, of.calls, p.options.Timeout, func(ctx context.Context) (f fetched, err error) {
 		obj, err := port.Load(ctx, of.name)
+		if apierrors.IsNotFound(err) {
+			return f, errNoComponent
+		}
 		if err != nil {
 			return f, err
 		}
@@ -111,7 +115,7 @@ func (p *PollEach) ask(ctx context.Context, port *eventsources.Port, of *dueValu
 	switch {
 	case err == nil && !news:
 		port.Count(eventsources.ResultEqual, 1)
-	case err != nil && !apierrors.IsNotFound(err):
+	case err != nil && !errors.Is(err, errNoComponent):
 		port.Count(eventsources.ResultFailed, 1)
 	}
 	if err == nil {

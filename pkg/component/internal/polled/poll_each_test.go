@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -51,6 +53,25 @@ func TestPanicsAndHangsAreContained(t *testing.T) {
 		close(release)
 		time.Sleep(2 * time.Minute)
 		r.Expect(t, "hangs")
+	})
+}
+
+func TestAFetchThatDoesNotFindAnObjectFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReconciler(t)
+		source := NewPollEach(EachOptions{
+			Fetch: func(context.Context, client.Object) (any, error) {
+				return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "secrets"}, "token")
+			},
+			After: func(client.Object, any) time.Duration { return time.Minute },
+		})
+		r.Add(t, source)
+		r.Set.Begin(t.Context(), named("a"), nil)
+		time.Sleep(10 * time.Minute)
+		r.Expect(t, "a")
+		if got := source.State(key("a")).Failure; got != `secrets "token" not found` {
+			t.Errorf("the failure is %q", got)
+		}
 	})
 }
 
