@@ -73,7 +73,7 @@ func (s *Standalone) isCurrent(obj client.Object, owner manifests.Owner) func(co
 	}
 }
 
-// passOver returns the pass over an object.
+// passOver enters the owner, and the default of Wake, into a pass over an object.
 func (s *Standalone) passOver(obj client.Object, p Pass) (Pass, error) {
 	if s.options.Client == nil {
 		return p, errors.New("StandaloneOptions.Client is required for Reconcile")

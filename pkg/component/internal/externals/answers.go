@@ -44,8 +44,9 @@ func (t *step) question() *call {
 	}
 }
 
-// listed begins an observation by a list of an account. awaited is set for an external that waited for the list. The
-// result is nil for an external that this list may not show. It is observed when its observation is due.
+// listed returns the call into which the answer of a list is entered, after an account was listed. It sends no request.
+// awaited is set for an external that waited for the list. The result is nil for an external that this list may not
+// show; that external is observed when its observation is due.
 func (t *step) listed(account accountKey, awaited bool, due time.Time) *call {
 	s := &t.s
 	if awaited {

@@ -250,7 +250,7 @@ func (f facts) body() *unstructured.Unstructured {
 }
 
 // fingerprint identifies the facts o. The facts of two moments with the same fingerprint do not differ. It is empty if
-// that is not known.
+// the facts cannot be encoded.
 func (f facts) fingerprint(o plan.Observed) string {
 	exports := ""
 	if f.of.observed.answer != nil {

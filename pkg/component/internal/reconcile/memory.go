@@ -160,7 +160,8 @@ func (m *Memories) Known(name types.NamespacedName) *Memory {
 	return m.byName[name]
 }
 
-// DropIdleInventories drops the lines of the inventories in Secrets that were not used for the idle time.
+// DropIdleInventories frees the memory of inventories that are also in Secrets, and were not used for the idle time. The
+// Secrets stay.
 func (m *Memories) DropIdleInventories(idle time.Duration, now time.Time) {
 	m.mu.Lock()
 	all := slices.Collect(maps.Values(m.byName))
