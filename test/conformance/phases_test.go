@@ -154,7 +154,7 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		refused.on.Store(true)
 		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,
-			And(HavePrefix("False Retrying"), ContainSubstring("a former record")))
+			And(HavePrefix("False Retrying"), ContainSubstring("a previous record")))
 		refused.on.Store(false)
 		expectReady(ctx, g)
 		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))

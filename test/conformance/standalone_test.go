@@ -596,7 +596,7 @@ var _ = Describe("engine.Standalone:", func() {
 			GinkgoHelper()
 			other := s.another(standaloneOptions{})
 			Eventually(ctx, func() error {
-				_, err := other.Reconcile(ctx, obj.DeepCopy(), engine.Pass{Wake: func() {}},
+				_, err := other.Reconcile(ctx, obj, engine.Pass{Wake: func() {}},
 					func(context.Context) ([]*unstructured.Unstructured, error) {
 						return manifests.Decode("set", []byte(two))
 					})
