@@ -34,7 +34,7 @@ var standalone = []mutation{
 	},
 	{
 		"dependents are written before the finalizer", "../engine/reconcile.go",
-		"	if isNew {\n", "	if false {\n",
+		"	if state.isNew {\n", "	if false {\n",
 		"engine.Standalone: writes the finalizer first",
 	},
 	{
