@@ -24,8 +24,9 @@
 // package is a complete controller.
 //
 // The inventory of an owner is in a Secret beside the owner. If two processes work for one owner, one of them gets a
-// conflict before it creates a dependent, or when it records its result. If the Secret is lost or edited, it is rebuilt from the labels of the dependents, and the
-// pass ends with a RecoveredError before it changes a dependent. A Secret of somebody else is left alone.
+// conflict before it creates a dependent, or when it records its result. If the Secret is lost or edited, it is rebuilt
+// from the labels of the dependents, and the pass ends with a RecoveredError before it changes a dependent. A Secret of
+// somebody else is left alone.
 //
 // # An inventory of your own
 //
