@@ -10,7 +10,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 )
 
-// recorded is what the Secret with states and the inventory record of an external.
+// recorded is what the Secret with states and the inventory record of an external. The mark of an entry (Begun) is
+// recorded after the intent of a create, and before the call. So the records say in which step a process ended:
+//
+//	value in the Secret   entry with the mark   meaning
+//	none, or intent       no                    Create was not called
+//	intent                yes                   Create may have been called: the result is uncertain
+//	id                    yes                   it was created
+//	none                  yes                   the Secret was edited, removed or restored: the result is uncertain
+//	id                    no                    the entry was lost: the external is recorded again if the inventory is
+//	                                            rebuilt, and is reported and left alone otherwise
+//	gone                  yes                   it was deleted or released, and the entry is dropped next
 type recorded struct {
 	// state is the recorded state; nil if there is none, or if it cannot be used. damaged says why it cannot.
 	state   *externalstate.State

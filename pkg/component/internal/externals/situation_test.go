@@ -152,7 +152,7 @@ func reduced(body *unstructured.Unstructured, _ string, readiness inspect.Analyz
 
 func (s *situation) facts() plan.Observed { return facts{s, reduced}.current() }
 
-// The table of ADR 19: what the two records say after a restart.
+// The table at the type recorded: what the two records say after a restart.
 func TestTheRecordsSayInWhichStepAProcessEnded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		info    external.Info

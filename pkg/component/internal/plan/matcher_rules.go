@@ -9,7 +9,17 @@ import (
 	"github.com/fairlead-io/fairlead/internal/digests"
 )
 
-// Verdict is the result of an author's comparison of a live object with its manifest.
+// Verdict is the result of an author's comparison of a live object with its manifest. It decides about an existing
+// object that was applied before:
+//
+//	verdict                  manifest unchanged         manifest changed     only settings changed
+//	zero                     nothing                    written              written
+//	Accepts                  nothing                    nothing              written
+//	Differs                  repaired, with back-off    written              written
+//	Accepts and Differs      repaired, with back-off    written              written
+//	LeaveUntil               nothing until then         waits until then     waits until then
+//	Accepts and LeaveUntil   nothing until then         nothing              waits until then
+//	Failed                   unchanged, failed          unchanged, failed    unchanged, failed
 type Verdict struct {
 	// Differs says how the object differs from its manifest. It is empty if the object need not be written.
 	Differs string
