@@ -47,43 +47,6 @@ func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 	}
 }
 
-func TestTheSpecsForUsersOfOtherFrameworksExist(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "coming-from-other-frameworks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, specs, found := strings.Cut(string(page), "\n### Specs\n")
-	rows := 0
-	for line := range strings.Lines(specs) {
-		columns := strings.Split(strings.TrimSpace(line), " | ")
-		_, link, isRow := strings.Cut(columns[min(2, len(columns)-1)], "](../")
-		if !isRow || len(columns) != 4 {
-			continue
-		}
-		rows++
-		file, title := strings.TrimSuffix(link, ")"), strings.TrimSuffix(columns[3], " |")
-		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
-		if err != nil || !declares(string(text), title) {
-			t.Errorf("docs/coming-from-other-frameworks.md names a spec that %s does not have: %s", file, title)
-		}
-	}
-	if !found || rows < 20 {
-		t.Errorf("%d rows name specs", rows)
-	}
-}
-
-// declares reports whether a file has a spec, a table of specs or a test with a title. The title of a spec may follow
-// the name of a case and a colon. A title may be written in several parts.
-func declares(file, title string) bool {
-	file = regexp.MustCompile(`\+\n\s*"`).ReplaceAllLiteralString(file, `+"`)
-	file = regexp.MustCompile(`" ?\+"`).ReplaceAllLiteralString(file, "")
-	pattern := `(It|DescribeTable)\((\w+\+": |")` + regexp.QuoteMeta(title) + `"`
-	if strings.HasPrefix(title, "Test") {
-		pattern = `func ` + regexp.QuoteMeta(title) + `\(`
-	}
-	return regexp.MustCompile(pattern).MatchString(file)
-}
-
 // specsThatExist returns a function that reports whether the programs or the tests of the project have a spec with a
 // title. A title may lack the containers of the spec, and the end of its title.
 func specsThatExist(t *testing.T) func(title string) bool {
