@@ -14,7 +14,7 @@ type Policies struct {
 	// Adoption is the adoption policy. The default is if-unowned.
 	Adoption AdoptionPolicy
 	// Delete is the delete policy. The default is delete. Some PersistentVolumeClaims and namespaces are kept even with
-	// the policy delete: see docs/dependents/ownership-and-deletion.md.
+	// the policy delete: see docs/dependents/deletion.md.
 	Delete DeletePolicy
 	// MissingNamespaces is the policy for dependents whose namespace does not exist. By default, the namespace is created.
 	MissingNamespaces MissingNamespacesPolicy
