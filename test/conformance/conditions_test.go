@@ -32,7 +32,9 @@ var _ = Describe("The conditions of dependents:", func() {
 			return err
 		}
 		Eventually(ctx, found).Should(Succeed())
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False DependentsNotReady"))
+		// The Deployment changes no more.
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("Available: 0/1")))
 		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		change(ctx, g, exposed("no"))
@@ -463,9 +465,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectReady(ctx, g)
 		Expect(field(mustGet(ctx, "v1", "ConfigMap", namespace, "later"), "data", "value")).To(Equal("b"),
 			"the later wave does not wait")
-		// The API server deletes the object with its definition. If the operator sees the deletion of the object while the
-		// type is still served, the object leaves the inventory.
-		Expect(current(ctx, g).Status.Inventory).To(Or(ContainElement(ContainSubstring(group)), HaveLen(1)))
+		Expect(current(ctx, g).Status.Inventory).To(ContainElement(And(ContainSubstring(group), ContainSubstring(namespace))))
 
 		create(ctx, widgetDefinition(group))
 		Eventually(ctx, exists).WithTimeout(time.Minute).Should(Succeed())
@@ -474,6 +474,30 @@ var _ = Describe("The conditions of dependents:", func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		Expect(exists()).To(MatchError(apierrors.IsNotFound, "not found"))
+	})
+
+	It("an object whose definition was deleted while no operator ran stays in the inventory", func(ctx SpecContext) {
+		namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
+		stop := runOperator(operator, operatorOptions{})
+		one := strings.Replace(widget(group, "one"), "name: one",
+			"name: one, annotations: {"+settingOf(operator, "active-when", "served('Widget."+group+"')")+"}", 1)
+		definition := create(ctx, widgetDefinition(group))[0]
+		g := newGadget(ctx, namespace, "app", together(one, configMap("plain", "a")), servedBy(operator))
+		expectReady(ctx, g)
+		recorded := current(ctx, g).Status.Inventory
+		Expect(recorded).To(ContainElement(ContainSubstring(group)))
+		stop()
+
+		remove(ctx, definition)
+		expectGone(ctx, definition)
+		runOperator(operator, operatorOptions{})
+		changeManifests(ctx, g, together(one, configMap("plain", "b")))
+		expectReady(ctx, g)
+		Expect(field(mustGet(ctx, "v1", "ConfigMap", namespace, "plain"), "data", "value")).To(Equal("b"))
+		Expect(leftOut(ctx, g)).To(HaveLen(1))
+		Expect(current(ctx, g).Status.Inventory).To(ContainElement(And(ContainSubstring(group), ContainSubstring(namespace))))
+		remove(ctx, g)
+		expectGone(ctx, g)
 	})
 
 	It("a dependent whose type is not served is left out until the type is served", func(ctx SpecContext) {

@@ -243,7 +243,9 @@ var _ = Describe("Pruning:", func() {
 			return err
 		}
 		Eventually(ctx, ingress).Should(Succeed())
-		expectCondition(ctx, g, metav1alpha1.ConditionReady, HavePrefix("False DependentsNotReady"))
+		// The Deployment changes no more.
+		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
+			ContainSubstring("Available: 0/1")))
 		settle(ctx, operatorName)
 		mark := markAudit(ctx)
 		changeManifests(ctx, g, page(false))

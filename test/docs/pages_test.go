@@ -26,8 +26,8 @@ const (
 	// remoteDirective gives a page a second cluster, whose kubeconfig is the file remote.kubeconfig.
 	remoteDirective = "remote"
 
-	// blockTimeout is the maximum duration of the commands of a block.
-	blockTimeout = 2 * time.Minute
+	// blockTimeout is the maximum duration of the commands of a block. Some compile a program for the first time.
+	blockTimeout = 5 * time.Minute
 	// awaitTimeout is the maximum time until a block prints its expected output, and awaitInterval is the time between two
 	// attempts.
 	awaitTimeout, awaitInterval = 30 * time.Second, 200 * time.Millisecond

@@ -58,6 +58,7 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	d := Decision{Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}}
 	for i, o := range set {
 		r := e.result(i)
+		o.Key = in.recordedKey(o)
 		switch {
 		case r.excluded, r.inactive() && o.Settings.IsObserved():
 			d.Excluded[o.Key] = !o.Settings.IsObserved()
@@ -72,6 +73,20 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	}
 	d.LeftOut = e.leftOut()
 	return d
+}
+
+// recordedKey returns the key of an object in the inventory. The key of an object whose type is not served has no default
+// namespace. If the type was served when the object was recorded, the key in the inventory has it.
+func (in Inputs) recordedKey(o manifests.Object) manifests.Key {
+	key := o.Key
+	if o.Scope != manifests.ScopeUnknown || key.Namespace != "" {
+		return key
+	}
+	key.Namespace = in.Namespace
+	if in.Recorded(key) {
+		return key
+	}
+	return o.Key
 }
 
 // maxTime bounds the evaluation of all conditions of a set, because it occupies a worker.

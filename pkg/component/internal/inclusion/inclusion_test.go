@@ -123,6 +123,53 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+func TestAnObjectWhoseTypeIsNotServedHasTheKeyOfItsEntry(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		recorded manifests.Key
+		key      manifests.Key
+		want     string
+	}{
+		{
+			"recorded with the default namespace",
+			manifests.Key{Kind: "Widget", Namespace: "a", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"},
+			"inactive",
+		},
+		{
+			"recorded without a namespace",
+			manifests.Key{Kind: "Widget", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"}, "inactive",
+		},
+		{
+			"recorded with the namespace of its manifest",
+			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"},
+			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"}, "inactive",
+		},
+		{
+			"recorded in another namespace",
+			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"},
+			"left out",
+		},
+		{
+			"recorded with another name",
+			manifests.Key{Kind: "Widget", Namespace: "a", Name: "two"}, manifests.Key{Kind: "Widget", Name: "one"},
+			"left out",
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := manifests.Object{
+				Key: c.key, Scope: manifests.ScopeUnknown,
+				Settings: manifests.Settings{Conditions: &manifests.Conditions{Active: "false"}},
+			}
+			d := inclusion.Decide(t.Context(), []manifests.Object{o}, inclusion.Inputs{
+				Namespace: "a", Name: "shop", Recorded: func(k manifests.Key) bool { return k == c.recorded },
+			})
+			if got := state(d, c.recorded); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
 func TestDependentObjectsInherit(t *testing.T) {
 	for _, c := range []struct {
 		dependency string
