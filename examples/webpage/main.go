@@ -52,9 +52,10 @@ func newManager(config *rest.Config, o ctrl.Options) (ctrl.Manager, error) {
 	}
 	reconciler := component.NewReconciler[*WebPage](reconcilerName, generator.For(generate), component.Options{
 		Dependents: component.Dependents{Policies: metav1alpha1.Policies{Update: metav1alpha1.UpdateSSAOverride}},
-		Watching:   component.Watching{CacheFull: []schema.GroupKind{ingressKind}}, // The hook needs no request.
+		// The hook needs no request for what it reads.
+		Watching: component.Watching{CacheFull: []schema.GroupKind{contentKind, ingressKind}},
 	})
-	reconciler.WithHooks(reportURL(reconciler))
+	reconciler.WithHooks(reportPages(reconciler))
 	allowed := eventsource.Related(schemaName, eventsource.RelatedOptions[*WebPage, *corev1.ConfigMap]{
 		Of: func(page *WebPage) []client.ObjectKey {
 			return []client.ObjectKey{{Namespace: page.Namespace, Name: schemaName}}

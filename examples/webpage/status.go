@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -11,26 +12,47 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// ingressKind is the kind of the dependent whose status the hook reads.
-var ingressKind = schema.GroupKind{Group: networkingv1.GroupName, Kind: "Ingress"}
+// The kinds of the dependents that the hook reads.
+var (
+	contentKind = schema.GroupKind{Kind: "ConfigMap"}
+	ingressKind = schema.GroupKind{Group: networkingv1.GroupName, Kind: "Ingress"}
+)
 
-// reportURL returns hooks that write the address of the Ingress of a page into the status of the page. A change of
-// the Ingress starts a pass, so the status follows it. If the address did not change, no request is sent.
-func reportURL(r *component.Reconciler[*WebPage]) component.Hooks[*WebPage] {
+// reportPages returns hooks that write the PageReport of a page at the end of each pass, also of one that failed. A
+// change of a dependent starts a pass, so the report follows it. If the report did not change, no request is sent.
+func reportPages(r *component.Reconciler[*WebPage]) component.Hooks[*WebPage] {
 	return component.Hooks[*WebPage]{PostPass: func(
-		ctx context.Context, page *WebPage, dependents component.DependentReader, _ component.PassResult,
+		ctx context.Context, page *WebPage, dependents component.DependentReader, result component.PassResult,
 	) error {
+		contents, err := component.ListAs[*corev1.ConfigMap](dependents.List(ctx, contentKind))
+		if err != nil {
+			return err
+		}
 		key := manifests.Key{Group: ingressKind.Group, Kind: ingressKind.Kind, Namespace: page.Namespace, Name: page.Name}
 		ingress, err := component.As[*networkingv1.Ingress](dependents.Get(ctx, key))
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
-		url := urlOf(ingress)
+		report := reportOf(contents, ingress, result)
 		return r.UpdateStatus(ctx, page, func(p *WebPage) error {
-			p.Status.URL = url
+			p.Status.PageReport = report
 			return nil
 		})
 	}}
+}
+
+// reportOf returns the report of a page with these dependents after a pass. The page has no Ingress if ingress is nil.
+func reportOf(contents []*corev1.ConfigMap, ingress *networkingv1.Ingress, result component.PassResult) PageReport {
+	report := PageReport{URL: urlOf(ingress)}
+	if len(contents) > 0 {
+		report.HTMLConfigMap = contents[0].Name
+	}
+	if result.Failure != nil {
+		report.ErrorMessage = result.Failure.Message
+		return report
+	}
+	report.AreWeGood = result.Outcome.Done() && result.Outcome.Ready == result.Outcome.Desired
+	return report
 }
 
 // urlOf returns the address of the page behind an Ingress, or an empty text. The page has no Ingress if it is nil.

@@ -31,12 +31,23 @@ type WebPageSpec struct {
 	Exposed bool `json:"exposed,omitempty"`
 }
 
-// WebPageStatus is the status of a page: the fields of the reconciler, and a field of this operator.
+// WebPageStatus is the status of a page: the fields of the reconciler, and those of this operator.
 type WebPageStatus struct {
 	metav1alpha1.Status `json:",inline"`
+	PageReport          `json:",inline"`
+}
 
+// PageReport is the part of the status that the hook in status.go writes.
+type PageReport struct {
+	// HTMLConfigMap is the name of the ConfigMap with the text that is served. It is empty until the ConfigMap exists.
+	HTMLConfigMap string `json:"htmlConfigMap,omitempty"`
 	// URL is the address of an exposed page. It is empty until the Ingress has an address.
 	URL string `json:"url,omitempty"`
+	// AreWeGood is set if all dependents of the page are applied and ready, and none is left to be deleted.
+	AreWeGood bool `json:"areWeGood"`
+	// ErrorMessage says what is wrong, such as a mistake in the spec or a dependent that failed. It is empty if nothing
+	// is.
+	ErrorMessage string `json:"errorMessage,omitempty"`
 }
 
 // WebPageList is a list of pages.
@@ -64,10 +75,9 @@ func (w *WebPage) Validate() error {
 
 // DeepCopyObject implements runtime.Object.
 func (w *WebPage) DeepCopyObject() runtime.Object {
-	out := &WebPage{TypeMeta: w.TypeMeta, Spec: w.Spec}
+	out := &WebPage{TypeMeta: w.TypeMeta, Spec: w.Spec, Status: WebPageStatus{PageReport: w.Status.PageReport}}
 	w.DeepCopyInto(&out.ObjectMeta)
 	w.Status.DeepCopyInto(&out.Status.Status)
-	out.Status.URL = w.Status.URL
 	return out
 }
 
