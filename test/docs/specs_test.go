@@ -10,65 +10,42 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fairlead-io/fairlead/internal/reference"
 	"github.com/fairlead-io/fairlead/test/docs"
 )
+
+// specsIn returns the specs in folders of the project.
+func specsIn(t *testing.T, folders ...string) reference.Specs {
+	t.Helper()
+	specs, err := reference.ReadSpecs(root, folders...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return specs
+}
 
 func TestThePageAboutSecurityNamesTheSpecs(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "security.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	attacks, err := docs.Specs(filepath.Join(root, "test", "lab", "tenancy"))
-	if err != nil || len(attacks) < 10 {
-		t.Fatalf("%d attacks, %v", len(attacks), err)
+	attacks := specsIn(t, "test/lab/tenancy")
+	if len(attacks) < 10 {
+		t.Fatalf("%d attacks", len(attacks))
 	}
-	existing := slices.Clone(attacks)
-	for _, folder := range []string{
-		"cmd", "internal", "pkg", filepath.Join("test", "conformance"),
-		filepath.Join("test", "chart"),
-	} {
-		titles, err := docs.Specs(filepath.Join(root, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		existing = append(existing, titles...)
-	}
+	existing := specsIn(t, "cmd", "internal", "pkg", "test/chart", "test/conformance", "test/lab/tenancy")
 	named := docs.NamedSpecs(string(page))
 	for _, title := range named {
 		// The page may leave out the containers of a spec, and name all entries of a table by their common title.
-		if !slices.ContainsFunc(existing, func(spec string) bool { return strings.Contains(spec, title) }) {
+		if len(existing.Files(title)) == 0 {
 			t.Errorf("docs/security.md names a spec that does not exist: %s", title)
 		}
 	}
 	for _, attack := range attacks {
-		if !slices.Contains(named, attack) && !strings.HasPrefix(attack, "Test") {
-			t.Errorf("docs/security.md does not name the spec of test/lab/tenancy: %s", attack)
+		if !slices.Contains(named, attack.Title) && !strings.HasPrefix(attack.Title, "Test") &&
+			!strings.Contains(attack.Title, reference.Computed) {
+			t.Errorf("docs/security.md does not name the spec of test/lab/tenancy: %s", attack.Title)
 		}
-	}
-}
-
-// specsThatExist returns a function that reports whether the programs or the tests of the project have a spec with a
-// title. A title may lack the containers of the spec, and the end of its title.
-func specsThatExist(t *testing.T) func(title string) bool {
-	t.Helper()
-	var titles []string
-	var computed []*regexp.Regexp
-	for _, folder := range []string{"cmd", "test"} {
-		found, err := docs.Specs(filepath.Join(root, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		patterns, err := docs.ComputedSpecs(filepath.Join(root, folder))
-		if err != nil {
-			t.Fatal(err)
-		}
-		titles, computed = append(titles, found...), append(computed, patterns...)
-	}
-	return func(title string) bool {
-		return slices.ContainsFunc(titles, func(spec string) bool { return strings.Contains(spec, title) }) ||
-			slices.ContainsFunc(computed, func(pattern *regexp.Regexp) bool {
-				return pattern.MatchString(title) || strings.HasPrefix(pattern.String(), "^"+regexp.QuoteMeta(title))
-			})
 	}
 }
 
@@ -76,12 +53,15 @@ func specsThatExist(t *testing.T) func(title string) bool {
 var thread = regexp.MustCompile(
 	`^\[([a-z0-9-]+)#([0-9]+)\]\(https://github\.com/[a-z0-9-]+/([a-z0-9-]+)/issues/([0-9]+)\)$`)
 
+// specLink is a link from the title of a spec, or its beginning, to the file of the spec.
+var specLink = regexp.MustCompile(`\[([^\]]+)\]\(\.\./([a-z0-9_/-]+_test\.go)\)`)
+
 func TestTheProblemsOfOtherToolsAreProven(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "problems-of-other-tools.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	exists := specsThatExist(t)
+	specs := specsIn(t, "cmd", "test")
 	rows := 0
 	for line := range strings.Lines(string(page)) {
 		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "| "), " | ")
@@ -97,8 +77,14 @@ func TestTheProblemsOfOtherToolsAreProven(t *testing.T) {
 		if !strings.Contains(cells[2], ".md") {
 			t.Errorf("docs/problems-of-other-tools.md names no page of the project: %s", cells[2])
 		}
-		for _, title := range docs.Unnamed(cells[3], exists) {
-			t.Errorf("docs/problems-of-other-tools.md names a spec that does not exist: %s", title)
+		links := specLink.FindAllStringSubmatch(cells[3], -1)
+		if others := specLink.ReplaceAllString(cells[3], ""); len(links) == 0 || strings.Trim(others, "; ") != "" {
+			t.Errorf("docs/problems-of-other-tools.md has more or less than links to specs in a cell: %s", cells[3])
+		}
+		for _, link := range links {
+			if !slices.Contains(specs.Files(link[1]), link[2]) {
+				t.Errorf("docs/problems-of-other-tools.md links a spec that %s does not have: %s", link[2], link[1])
+			}
 		}
 		for _, cell := range cells {
 			if words := len(strings.Fields(cell)); words > 60 {
@@ -108,98 +94,6 @@ func TestTheProblemsOfOtherToolsAreProven(t *testing.T) {
 	}
 	if rows < 30 {
 		t.Errorf("%d rows name specs", rows)
-	}
-}
-
-func TestThePromisesNameSpecs(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "reference", "promises.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	exists := specsThatExist(t)
-	rows := 0
-	for line := range strings.Lines(string(page)) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if specs := strings.TrimSpace(cells[len(cells)-1]); len(cells) == 2 && specs != "spec" {
-			rows++
-			for _, title := range docs.Unnamed(specs, exists) {
-				t.Errorf("docs/reference/promises.md names a spec that does not exist: %s", title)
-			}
-		}
-	}
-	if rows < 100 {
-		t.Errorf("%d rows name specs", rows)
-	}
-}
-
-func TestTitlesWithSemicolonsAreFoundInACell(t *testing.T) {
-	exists := func(title string) bool {
-		table := strings.HasPrefix(title, "it works") // as the pattern of a table of specs
-		return table || slices.Contains([]string{"it fails; nothing is written", "a cat", "a dog"}, title)
-	}
-	for cell, want := range map[string][]string{
-		"it works; it fails; nothing is written":               nil,
-		"it fails; something is written; it works":             {"it fails", "something is written"},
-		"a cat (and each other animal); *operator*: it works":  nil,
-		"it works; it vanished":                                {"it vanished"},
-		"it works. *operator*: a dog":                          nil,
-		"`make faults`: the same; nothing else; and so on":     nil,
-		"it works; a cow (and each other animal); it vanished": {"a cow", "it vanished"},
-	} {
-		if difference := cmp.Diff(want, docs.Unnamed(cell, exists)); difference != "" {
-			t.Errorf("%s: %s", cell, difference)
-		}
-	}
-}
-
-func TestPatternsOfComputedTitles(t *testing.T) {
-	const code = `package a
-var _ = Describe("The operator", func() {
-	It("works", func() {})
-	It(fmt.Sprintf("works %d times with %s", n, name), func() {})
-	It(name + ": fails (always)", func() {})
-	Entry(name, 1)
-})
-`
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "a_test.go"), []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	patterns, err := docs.ComputedSpecs(folder)
-	var got []string
-	for _, pattern := range patterns {
-		got = append(got, pattern.String())
-	}
-	want := []string{`^works .* times with .*$`, `^.*: fails \(always\)$`}
-	if difference := cmp.Diff(want, got); err != nil || difference != "" {
-		t.Errorf("%v\n%s", err, difference)
-	}
-}
-
-func TestSpecsAreFoundWithTheirContainers(t *testing.T) {
-	const code = `package a
-var _ = Describe("The operator", func() {
-	It("works", func() { Expect("a", "b") })
-	Context("without rights", func() {
-		It("fails "+
-			"at once", func() {})
-		DescribeTable("waits", func() {}, Entry("for a Job", 1))
-		It(computed+"title", func() {})
-	})
-})
-func TestUnit(t *testing.T) {}
-`
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "a_test.go"), []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := docs.Specs(folder)
-	want := []string{
-		"TestUnit", "The operator works", "The operator without rights fails at once",
-		"The operator without rights waits for a Job",
-	}
-	if difference := cmp.Diff(want, got); err != nil || difference != "" {
-		t.Errorf("%v\n%s", err, difference)
 	}
 }
 
