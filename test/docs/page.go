@@ -43,6 +43,9 @@ type Block struct {
 type Link struct {
 	Line        int
 	Destination string
+	// Image is set if the page shows the destination. Text is then the alternative text.
+	Image bool
+	Text  string
 }
 
 // directivePrefix is the prefix of comments that apply to the whole page.
@@ -131,7 +134,9 @@ func (r *reader) visit(node ast.Node) error {
 	case *ast.Link:
 		r.page.Links = append(r.page.Links, Link{Line: r.line, Destination: string(node.Destination)})
 	case *ast.Image:
-		r.page.Links = append(r.page.Links, Link{Line: r.line, Destination: string(node.Destination)})
+		r.page.Links = append(r.page.Links, Link{
+			Line: r.line, Destination: string(node.Destination), Image: true, Text: plainText(node, r.source),
+		})
 	}
 	return nil
 }

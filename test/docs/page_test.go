@@ -45,7 +45,9 @@ func TestParse(t *testing.T) {
 			{Line: 12, Language: "yaml", Words: []string{"file=values.yaml"}, Text: "replicas: 1\n"},
 			{Line: 20, Language: "console", Words: []string{}, Text: "$ true\n"},
 		},
-		Links:   []docs.Link{{Line: 5, Destination: "other.md#top"}, {Line: 5, Destination: "picture.png"}},
+		Links: []docs.Link{
+			{Line: 5, Destination: "other.md#top"}, {Line: 5, Destination: "picture.png", Image: true, Text: "an image"},
+		},
 		Anchors: map[string]bool{"a-page": true, "its-code-isnt-it": true, "a-page-1": true},
 	}
 	if difference := cmp.Diff(want, got); difference != "" {
