@@ -1,11 +1,13 @@
 package reference
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -74,12 +76,20 @@ func constantOf(group *ast.GenDecl, spec ast.Spec) (*Constant, error) {
 	return c, nil
 }
 
-// Rows returns a row for each constant whose name has a prefix. The row has the value as code and the meaning.
+var word = regexp.MustCompile(`\w+`)
+
+// Rows returns a row for each constant whose name has a prefix. The row has the value as code and the meaning, in which
+// the names of constants are replaced by their values, as code: a reader of the page writes YAML.
 func Rows(constants []Constant, prefix string) [][]string {
+	values := map[string]string{}
+	for _, c := range constants {
+		values[c.Name] = Code(c.Value)
+	}
+	valued := func(word string) string { return cmp.Or(values[word], word) }
 	var rows [][]string
 	for _, c := range constants {
 		if strings.HasPrefix(c.Name, prefix) {
-			rows = append(rows, []string{Code(c.Value), Prose(c.Meaning)})
+			rows = append(rows, []string{Code(c.Value), word.ReplaceAllStringFunc(Prose(c.Meaning), valued)})
 		}
 	}
 	return rows

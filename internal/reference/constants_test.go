@@ -28,7 +28,7 @@ const (
 	// First: it is
 	// the first one.
 	First Kind = "first"
-	// Second is another <one>.
+	// Second is another <one>, after First.
 	Second = "second"
 	hidden = "hidden"
 	Number = 3
@@ -39,14 +39,14 @@ const Third = "third"
 `))
 	want := []reference.Constant{
 		{Name: "First", Type: "Kind", Value: "first", Meaning: "it is the first one"},
-		{Name: "Second", Value: "second", Meaning: "another <one>"},
+		{Name: "Second", Value: "second", Meaning: "another <one>, after First"},
 		{Name: "Third", Value: "third", Meaning: "does it alone"},
 	}
 	if difference := cmp.Diff(want, got); err != nil || difference != "" {
 		t.Error(err, difference)
 	}
 	rows := reference.Rows(got, "Sec")
-	if difference := cmp.Diff([][]string{{"`second`", "another &lt;one>"}}, rows); difference != "" {
+	if difference := cmp.Diff([][]string{{"`second`", "another &lt;one>, after `first`"}}, rows); difference != "" {
 		t.Error(difference)
 	}
 }

@@ -1,12 +1,14 @@
 package reference_test
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/fairlead-io/fairlead/internal/reference"
+	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -54,6 +56,7 @@ var values = []struct{ setting, prefix string }{
 	{manifests.AnnotationUpdatePolicy, "Update"},
 	{manifests.AnnotationAdoptionPolicy, "Adopt"},
 	{manifests.AnnotationDeletePolicy, "Delete"},
+	{manifests.AnnotationPrunePolicy, "Prune"},
 }
 
 func TestReferenceOfSettings(t *testing.T) {
@@ -61,7 +64,7 @@ func TestReferenceOfSettings(t *testing.T) {
 	var out strings.Builder
 	out.WriteString("# Settings of dependents\n\nSettings are annotations on manifests. Their prefix is the " +
 		"reconciler's name and a slash, such as\n" +
-		"`fairlead.io/order` for the ready-made operator. All are optional, and unknown ones are rejected.\n" +
+		"`fairlead.io/order` for the ready-made operator. All are optional, and unknown ones are refused.\n" +
 		"[Settings of dependents](../dependents/settings.md) explains them.\n\n")
 	out.WriteString(reference.Table([]string{"annotation", "meaning"}, reference.Rows(settings, "Annotation")))
 	policies := constants(t, "api/meta/v1alpha1/policies.go")
@@ -77,4 +80,42 @@ func TestReferenceOfSettings(t *testing.T) {
 	)
 	out.WriteString(reference.Table([]string{"key", "meaning"}, reference.Rows(marks, "")))
 	reference.Check(t, "settings.md", out.String())
+}
+
+// TestTheParserAcceptsTheListedSettings parses each listed setting alone, and each listed value of a policy. A setting
+// that is refused alone says so on the page.
+func TestTheParserAcceptsTheListedSettings(t *testing.T) {
+	parse := func(setting, value string) error {
+		_, err := settingtext.Parse("fairlead.io", map[string]string{"fairlead.io/" + setting: value})
+		return err
+	}
+	examples := map[string]string{
+		manifests.AnnotationPurgeFailed: "true", manifests.AnnotationIgnore: "spec.replicas",
+		manifests.AnnotationReapplyInterval: "30m", manifests.AnnotationTimeout: "5m",
+		manifests.AnnotationStatusHint: "conditions=A;B", manifests.AnnotationPhase: "pre-delete",
+		manifests.AnnotationIncludeWhen: "parameters.a", manifests.AnnotationActiveWhen: `served("Kind.group")`,
+		manifests.AnnotationDependsOn:      "StatefulSet.apps db, Job.batch shop/migrate?, @schema",
+		manifests.AnnotationDependsOnGroup: "schema", manifests.AnnotationDependsOnTimeout: "5m",
+		manifests.AnnotationReadyWhen: `self.status.phase == "Bound"`, manifests.AnnotationExport: "host=self.status.host",
+		manifests.AnnotationGoneWhen: `self.status.phase == "Released"`, manifests.AnnotationBind: "true",
+		manifests.AnnotationExternalID: "4711",
+	}
+	policies := constants(t, "api/meta/v1alpha1/policies.go")
+	for _, v := range values {
+		for _, c := range policies {
+			if !strings.HasPrefix(c.Name, v.prefix) {
+				continue
+			}
+			examples[v.setting] = c.Value
+			if err := parse(v.setting, c.Value); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, c := range constants(t, "pkg/manifests/settings.go") {
+		err := parse(c.Value, cmp.Or(examples[c.Value], "1"))
+		if conditional := strings.Contains(c.Meaning, "refused"); (err != nil) != conditional {
+			t.Errorf("%s is refused alone: %v; its comment says so: %v", c.Value, err, conditional)
+		}
+	}
 }

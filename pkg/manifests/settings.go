@@ -54,7 +54,7 @@ const (
 	// deleted. Several phases are separated by commas.
 	AnnotationPhase = "phase"
 	// AnnotationPhaseOrder is the number of the wave in the phases of the deletion, from -32768 to 32767. The default
-	// is the value of the annotation order.
+	// is the value of the annotation order. It is refused unless the annotation phase names a phase of the deletion.
 	AnnotationPhaseOrder = "phase-order"
 	// AnnotationIncludeWhen is an expression in CEL over parameters, component and exports. While it is false, the object
 	// is not applied, and is deleted at once if it was applied before. An error, a parameter that is not set, or an export
@@ -73,7 +73,8 @@ const (
 	// objects names the group with an at sign.
 	AnnotationDependsOnGroup = "depends-on-group"
 	// AnnotationDependsOnTimeout is the time after which an object that still waits for the list in depends-on counts as
-	// failed, such as 5m. The default is 0: never. It is applied nevertheless as soon as the list is ready.
+	// failed, such as 5m. The default is 0: never. It is applied nevertheless as soon as the list is ready. The annotation
+	// is refused without depends-on.
 	AnnotationDependsOnTimeout = "depends-on-timeout"
 	// AnnotationReadyWhen is a condition that must hold for the object to be ready, besides the rules of its type and
 	// its status hints: a CEL expression over self, the live object, such as self.status.phase == "Bound", or go/NAME,

@@ -79,7 +79,7 @@ type UpdatePolicy string
 
 // The update policies.
 const (
-	// UpdateDefault is the policy in the options of the reconciler.
+	// UpdateDefault is the policy of the component, and in the spec of a component the policy of its operator.
 	UpdateDefault UpdatePolicy = "default"
 	// UpdateReplace reads the object and updates it with a PUT request. Fields that other clients or the API server set
 	// are kept.
