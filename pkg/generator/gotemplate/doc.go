@@ -31,6 +31,6 @@
 // # Functions
 //
 // Templates can call the functions of text/template, the functions of sprig except env, expandenv and getHostByName,
-// and the functions in docs/generators/functions.md: include, tpl, required, look-ups, files, YAML, JSON and TOML, IP
+// and the functions in docs/reference/functions.md: include, tpl, required, look-ups, files, YAML, JSON and TOML, IP
 // addresses, and data of the request. Options.Functions adds further functions.
 package gotemplate

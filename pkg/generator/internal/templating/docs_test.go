@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-const page = "../../../../docs/generators/functions.md"
+const page = "../../../../docs/reference/functions.md"
 
 // random marks an example whose result cannot be predicted.
 const random = "random"

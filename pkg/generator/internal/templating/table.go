@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// tableOf returns the template functions of a session; docs/generators/functions.md describes them. The functions in
+// tableOf returns the template functions of a session; docs/reference/functions.md describes them. The functions in
 // the options replace functions of the same name. With a nil session the functions cannot be called; the parser needs
 // only their names and types.
 func tableOf(options Options, s *session) template.FuncMap {
