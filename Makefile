@@ -40,6 +40,11 @@ help: ## Show this help
 demo: cluster build ## Show what Fairlead does, on a cluster of its own
 	go run ./test/e2e/demo
 
+.PHONY: recording
+recording: cluster build ## Record the demo again: docs/img/demo.svg
+	go run ./test/e2e/demo --cast bin/demo.cast
+	go run ./test/e2e/recording -cast bin/demo.cast -svg docs/img/demo.svg
+
 .PHONY: dev
 dev: cluster build ## Run a cluster with the operator until interrupted
 	@# Not go run, which answers 1 to Ctrl-C, whatever the program does.

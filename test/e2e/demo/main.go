@@ -3,15 +3,17 @@
 // pass, and leaves no process running.
 //
 // Run it from the project's root with "make demo", which builds the necessary programs. "make dev" runs no steps, and
-// keeps the cluster and the operator running until it is interrupted.
+// keeps the cluster and the operator running until it is interrupted. "make recording" records the demo.
 package main
 
 import (
 	"context"
 	"errors"
 	"flag"
+	"io"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/fairlead-io/fairlead/test/program"
 )
@@ -22,15 +24,25 @@ func init() { runtime.LockOSThread() }
 
 func main() {
 	dev := flag.Bool("dev", false, "run only the cluster and the operator, without the steps, until interrupted, also if the operator ends")
+	cast := flag.String("cast", "", "record the output into this file, in the format asciicast v2")
 	flag.Parse()
-	os.Exit(run(*dev))
+	os.Exit(run(*dev, *cast))
 }
 
-func run(dev bool) int {
+func run(dev bool, cast string) int {
 	ctx, cancel := program.Interruptible(context.Background())
 	defer cancel(nil)
 
 	n := newNarrator(os.Stdout)
+	if cast != "" {
+		file, err := os.Create(cast)
+		if err != nil {
+			n.failed(err)
+			return program.ExitFailed
+		}
+		defer func() { _ = file.Close() }()
+		n = &narrator{out: io.MultiWriter(os.Stdout, newRecorder(file, time.Now)), styled: true}
+	}
 	p := play{run: demonstrate}
 	if dev {
 		p = play{run: idle, outlivesOperator: true}
