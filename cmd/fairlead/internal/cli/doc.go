@@ -1,5 +1,6 @@
 // Package cli assembles the program fairlead from its commands: the root command, the groups, examples and layout of
-// the help, the exit code of each error, and the commands about the program itself: version, options and exit-codes.
+// the help, the exit code of each error, and the commands about the program itself: version, options, and the topics
+// exit-codes and output.
 //
 // The other commands are in the packages below, a family in each: apply (apply, plan, diff), deletion (delete),
 // lifecycle (suspend, resume, reconcile), rendered (render, rbac), inspection (list, status, tree, why, history,

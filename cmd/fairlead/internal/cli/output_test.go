@@ -2,12 +2,16 @@ package cli
 
 import (
 	"os"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
@@ -67,5 +71,62 @@ func TestFormatsAreThoseOfTheDocumentation(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the output formats in docs/cli.md (-) differ from those of the flags (+):\n%s", diff)
+	}
+}
+
+// fieldsOf adds the names of the fields of a type, and of the types of its fields except for those in skipped.
+func fieldsOf(kind reflect.Type, names map[string]bool, skipped ...reflect.Type) {
+	for kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
+		kind = kind.Elem()
+	}
+	if kind.Kind() != reflect.Struct || kind == reflect.TypeFor[metav1.Time]() || slices.Contains(skipped, kind) {
+		return
+	}
+	for field := range kind.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
+			names[name] = true
+			fieldsOf(field.Type, names, skipped...)
+		}
+	}
+}
+
+// keysOf adds the keys of a value that was read from YAML.
+func keysOf(value any, names map[string]bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			names[key] = true
+			keysOf(inner, names)
+		}
+	case []any:
+		for _, inner := range value {
+			keysOf(inner, names)
+		}
+	}
+}
+
+func TestTheTopicOutputHasTheFieldsOfTheSchema(t *testing.T) {
+	component, operator, leftOut := reflect.TypeFor[show.Component](), reflect.TypeFor[show.Operator](),
+		reflect.TypeFor[show.LeftOut]()
+	want := map[string]map[string]bool{"Tree": {}, "Status": {}, "History": {}, "Events": {}}
+	fieldsOf(reflect.TypeFor[show.Tree](), want["Tree"])
+	fieldsOf(reflect.TypeFor[show.Status](), want["Status"], component, operator, leftOut)
+	fieldsOf(reflect.TypeFor[show.History](), want["History"], component)
+	fieldsOf(reflect.TypeFor[show.Events](), want["Events"])
+	got := map[string]map[string]bool{}
+	for paragraph := range strings.SplitSeq(outputTopic, "\n\n") {
+		if !strings.HasPrefix(paragraph, "    apiVersion: "+show.SchemaVersion+"\n") {
+			continue
+		}
+		var document map[string]any
+		if err := yaml.UnmarshalStrict([]byte(paragraph), &document); err != nil {
+			t.Fatalf("%v\n%s", err, paragraph)
+		}
+		kind, _ := document["kind"].(string)
+		got[kind] = map[string]bool{}
+		keysOf(document, got[kind])
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the fields in the topic output (+) differ from those of the types (-):\n%s", diff)
 	}
 }

@@ -126,6 +126,6 @@ func commands(base command.Base) []*cobra.Command {
 		inspection.NewList(base), inspection.NewStatus(base), inspection.NewTree(base), inspection.NewWhy(base),
 		inspection.NewHistory(base), inspection.NewEvents(base), inspection.NewLogs(base), inspection.NewExport(base),
 		lifecycle.NewReconcile(base), lifecycle.NewSuspend(base), lifecycle.NewResume(base), external.New(base),
-		project.NewScaffold(base), newVersion(base), newOptions(), newExitCodes(),
+		project.NewScaffold(base), newVersion(base), newOptions(), newExitCodes(), newOutput(),
 	}
 }

@@ -18,7 +18,8 @@ import (
 const versionHelp = `Print the version of this program, and that of the operator in the cluster.
 
 The operator writes its version to its Lease, which all users may read. With --client the command needs no cluster.
-A warning says that the versions differ by more than one minor version.`
+A warning says that the versions differ by more than one minor version. If the version of the operator is not known,
+the reason is on stderr, and the exit code is 1 or 3.`
 
 // versionOptions are the flags of version, and what it works with.
 type versionOptions struct {

@@ -18,43 +18,61 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the
-component NAME from it. An archive behind an http or https URL is not packed: the command downloads it, and writes
-the URL and its SHA-256 digest to spec.source.http. The operator must be able to download it too. With --sha256, or
-with a digest for this URL in the manifest of -f, an archive with another digest is refused.
+const applyHelp = `Pack the folder DIR, or the content of the .tgz archive ARCHIVE, and create or update the component
+NAME from it. An archive behind an http or https URL is not packed: the command downloads it, and writes the URL and
+its SHA-256 digest to spec.source.http. The operator must be able to download it too. With --sha256, or with a digest
+for this URL in the manifest of -f, an archive with another digest is refused. The operator sends no credentials, so a
+URL with a user or a password is refused. The query of a URL is stored, and a warning says so.
 
 Before it writes anything, the command plans the writes of the operator as fairlead plan does, with your rights,
 and refuses what the operator could not apply, or would take away from others. The exit code is 2 if the source
 does not render, and 1 if an existing object would be taken over without --adopt, if an object belongs to another
 component, if the API server refuses a manifest, or if the target of a component with dependents would change.
 What nobody can know before the write is a warning: a right that you lack, a quota, a webhook, a type that is not
-served, or an object that needs an earlier object of the same set. If no plan is possible, for example because you
-may not read an input, the command warns and writes the component. --skip-plan writes it without a plan. The
-values of --input NAME=FILE are for the plan only. For a component with a kubeconfig the command reads as the
+served, an object that needs an earlier object of the same set, or a port that another Service has. If no plan is
+possible, for example because you may not read an input or because the plan takes longer than two minutes, the
+command warns and writes the component, but not with --adopt. --skip-plan writes it without a plan. The values of
+--input NAME=FILE are for the plan and the notes only. For a component with a kubeconfig the command reads as the
 identity of the component, if you may impersonate it.
 
-The command lists each existing object that would be taken over, who has it, and which of its values get lost.
-It also lists the objects that only the deletion of the component would take over, such as those of pre-delete hooks.
-With --adopt it names these objects in spec.adopt. The list is complete: the operator takes over no other object.
-A component that the command creates always has a list, so that an object that appears after the plan is not
-taken over. An existing component keeps its list without the used entries, and --adopt adds to it; it also confirms
-the remaining entries. If the component has no list, --adopt writes one, which is complete from then on.
---adopt-cluster UID permits the component to take over the objects that it owned in another cluster, which the UID
-of the namespace kube-system there identifies.
+Also with --skip-plan the command refuses to change a component that belongs to another component, a controller or a
+Helm release, unless --adopt is set. It never changes a component that is being deleted.
+
+The command lists each existing object that would be taken over, who has it, and which of its values get lost. It
+also lists the objects that only the deletion of the component would take over, such as those of pre-delete hooks,
+and says which objects are deleted after their adoption. With --adopt it names these objects in spec.adopt. The list
+is complete: the operator takes over no other object. A component that the command creates always has a list, so
+that an object that appears after the plan is not taken over. An existing component keeps its list without the used
+entries, and --adopt adds to it; it also confirms the remaining entries. If the component has no list, --adopt
+writes one, which is complete from then on. --adopt-cluster UID permits the component to take over the objects that
+it owned in another cluster, which the UID of the namespace kube-system there identifies.
 
 If -f names the manifest of a Component, its name, namespace, labels, annotations and spec are those of the
 component, with DIR, ARCHIVE or URL as the source. Fields of the spec that are neither in the manifest nor on the
 command line are removed, except for spec.adopt. Other files of -f, and --set, override the values in the manifest.
+-f refuses other files with apiVersion and kind.
+
+Files of values are merged as Helm merges them. Only the first YAML document of a file is read, and a warning reports
+the others. If a key occurs twice in a map, the last value is used, and a warning names the line.
 
 A local source is stored in an immutable ConfigMap whose name depends on its content, or in several if it is large.
 One write of the component then switches source and values together. If the component exists, only the fields
-given on the command line change. Without -f and --set the values stay unchanged; with any flag for values all of
-them are replaced. Sources of older revisions are deleted, except for the previous source and the source of the last
-revision that was Ready. These two are deleted with the component.
+given on the command line change, and an empty text, such as --path "", removes a field. Without -f and --set the
+values stay unchanged; with any flag for values all of them are replaced. The write has the field manager
+fairlead-cli. If another client wrote the component meanwhile, the command repeats its change on the new version.
 
-With --wait the command waits until the component is Ready. If only objects of such types are missing, it gives
-up after --unserved-timeout; the operator continues by itself when the types are served. If nothing changed and
-the component had failed before, the command requests another attempt from the operator.
+Folders named .git are not part of a source. Symbolic links inside the folder are followed, and a link that leads
+out of it is an error. A source counts as unchanged if only files differ that the chart's .helmignore leaves out,
+and an archive of helm package counts as the folder of the same chart. A packed source has at most 16 MiB, in parts
+of 750 KiB. Sources of older revisions are deleted, except for the previous source and the source of the last
+revision that was Ready. These two are deleted with the component. A source that an interrupted apply left behind is
+deleted by an apply that comes more than an hour later.
+
+With --wait the command waits until the component is Ready. The exit code is 1 if the component is Stalled,
+Suspended or deleted, or at the timeout. If only objects are missing whose types nothing serves or defines, it gives
+up after --unserved-timeout; the operator continues by itself when the types are served. If nothing changed and the
+component had failed before, the command requests another attempt from the operator. The source and values of a
+suspended component are written, and applied after fairlead resume. An interrupt ends only the command.
 
 Every person with the right to read the component can read its values. Keep passwords in Secrets, and name
 these Secrets in spec.valuesFrom.`

@@ -26,19 +26,24 @@ If -f names the manifest of a Component, the command shows the changes after an 
 With DIR, ARCHIVE or URL the command shows the changes after fairlead apply with the same source and flags. Without
 it, the command shows the writes that the operator has not made yet, and repairs of changes that others made.
 Each write of fairlead plan is sent to the API server as a dry run, and the answer is compared with the live
-object.
+object. Fields that the API server sets, the status, and the operator's labels and annotations are left out. If an
+object would be deleted and created again, its manifest is compared with all managed fields, also those of other
+clients, which would be lost.
 
 With --last-applied the command compares the manifests with the fields that the operator applied last, according
-to the managed fields, instead of with the live objects.
+to the managed fields, instead of with the live objects. A field that another manager took over is shown as new.
 
 Nobody but the operator asks dependents outside Kubernetes. Their manifests are compared with those that were
-applied last, which are in Secrets beside the component, as far as you may read these.
+applied last, which are in Secrets beside the component, as far as you may read these. A line "# not compared" names
+those whose Secret you may not read, and a line "# not asked" the objects that bind values of externals which are
+not recorded. A line "# not checked" begins the diff of an object whose dry run was not possible. Problems that
+fairlead plan lists below its table are printed on stderr.
 
 Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored. They are no
 differences.
 
-The exit code is 0 if nothing differs, and 1 if an object differs; any other code is an error. Values of Secrets
-are masked.`
+The exit code is 0 if nothing differs, and 1 if an object differs or cannot be applied; any other code is an error.
+Values of Secrets are masked.`
 
 // diffOptions are the flags of diff, and what it works with.
 type diffOptions struct {

@@ -13,10 +13,11 @@ import (
 
 const notesHelp = `Show the notes of the component NAME: the file NOTES.txt of its chart.
 
-The command renders the notes again from the component's source, values and revision. It reads with your rights:
-the component, the Secrets and ConfigMaps that it references, the objects in spec.inputs, and the objects that the
-notes look up. Give the values of polled inputs with --input NAME=FILE. If the component has no notes, the command
-prints nothing.`
+The command renders the notes again from the component's source, values and revision. It reads with your rights: the
+component, the Secrets and ConfigMaps that it references, the objects in spec.inputs, and the objects that the notes
+look up. Give the values of polled inputs with --input NAME=FILE. Values of Secrets are shown only where the notes
+print them. If the component has a kubeconfig, look-ups in its target cluster find nothing. If the component has no
+notes, the command prints nothing.`
 
 // notesOptions are the flags of notes, and what it works with.
 type notesOptions struct {

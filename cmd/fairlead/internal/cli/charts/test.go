@@ -32,7 +32,11 @@ objects of the tests, such as service accounts, are always created. Give the val
 --input NAME=FILE.
 
 The command creates, watches and deletes the objects with your rights. The operator does not know them. They
-stay until the next run, unless their hook-delete-policy says otherwise.`
+stay until the next run, unless their hook-delete-policy says otherwise.
+
+Three rules are stricter than in Helm. The command does not replace an object that is not a test of a chart. It
+never deletes a CustomResourceDefinition, a namespace, an APIService or a PersistentVolumeClaim. It runs no tests of
+components whose dependents are in another cluster. As in Helm, spec.postRenderers do not change tests.`
 
 // testOptions are the flags of test, and what it works with.
 type testOptions struct {

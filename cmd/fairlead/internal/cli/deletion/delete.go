@@ -24,6 +24,8 @@ const deleteHelp = `Delete the component NAME. Its operator deletes the dependen
 
 Several components are deleted one after the other, in the given order, with --wait each after the one before is gone.
 Nothing is deleted if one of them does not exist. A later error about one of them does not keep the others.
+Without --wait the command returns when the API server has accepted the deletion. Its exit code is 1 if the status
+already reports a blocked deletion. With --wait it also deletes the ConfigMaps with the sources of the component.
 
 The operator refuses the deletion as long as there are foreign instances: objects that are not dependents of
 the component, but whose type the component defines. The command first searches for foreign instances with your
@@ -38,17 +40,18 @@ impersonate it, the command warns, and does not search.
 The command names the dependents that stay in the cluster because of their delete policy. It says who owns those
 of them that do not belong to the component any more.
 
-The command deletes nothing if components of the same type and namespace read from this one: its exports, or
-dependents that it deletes, as values, inputs, sources or accounts. It names them; --ignore-readers deletes the
-component nevertheless. If you may not list the components, a warning says that this was not checked.
+The command deletes nothing if components of the same type and namespace read from this one: its exports, the
+component as an input, or dependents that it deletes, as values, inputs, sources, kubeconfigs or accounts. It names
+them; --ignore-readers deletes the component nevertheless. If you may not list the components, a warning says that
+this was not checked.
 
 The command also warns of rights that the deletion needs, and that the service account of the component or the
 operator lacks.
 
-The operator also refuses the deletion if it cannot determine whether foreign instances exist, for example
-because an API is not available. --accept-unknown GROUP accepts the loss of the objects of this API group that
-the operator cannot list. The command records the group in the component, for this deletion only. Foreign
-instances that the operator can list still block the deletion.`
+The operator also refuses the deletion if it cannot determine whether foreign instances exist, for example because
+an API is not available. --accept-unknown GROUP accepts the loss of the objects of this API group that the operator
+cannot list. The command records the group in the annotation <reconciler>/accept-unknown of the component, for this
+deletion only. Foreign instances that the operator can list still block the deletion.`
 
 // options are the flags of delete, and what it works with.
 type options struct {

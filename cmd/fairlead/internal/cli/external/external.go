@@ -91,11 +91,17 @@ func (o *listOptions) run(ctx context.Context, name string, out show.Output) err
 
 const externalResolveHelp = `Tell the operator whether the external Kind/name of the component NAME exists, after a
 creation whose result is not known. The condition Stalled of the component then has the reason CreateUncertain, and
-its message has the token of the creation. Find out in the external system whether the external exists, and give
-its id with --id, or say with --absent that it does not exist. After --absent the operator creates it again.
+its message has the token of the creation. Find out in the external system whether the external exists, and give its
+id with --id, or say with --absent that it does not exist. After --absent the operator creates it again. If it does
+exist, it is then created twice, and the first one stays. If no external has the id of --id, nothing is created, and
+the operator asks again.
 
 The answer holds only for the creation with this token. The command waits until the operator has used the answer,
-and prints the state of the external. You need the right to patch the component.`
+and prints the state of the external. You need the right to patch the component, and no right on Secrets. The
+command writes the annotation <reconciler>/resolve-external, and removes it at the end.
+
+The exit code is 1 if there is no such external, if it needs no answer, if the component is suspended, if no
+external has the id, or if the creation is uncertain again. It is 3 if the operator does not answer in time.`
 
 // resolveOptions are the flags of external resolve, and what it works with.
 type resolveOptions struct {

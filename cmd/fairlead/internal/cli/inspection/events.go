@@ -17,8 +17,13 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the
-events of its dependents, and of the replica sets, jobs and pods that Kubernetes creates for the dependents.
+const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the events of
+its dependents, and of the replica sets, jobs and pods that Kubernetes creates for the dependents. If such an object
+was deleted, its events are left out, because its owner is not known. With --watch the command shows each new event
+once, with -o json as a document.
+
+An event of the component has the reason of its condition Ready. It is Applied if the operator changed dependents of
+a component that is not ready yet, and Repaired if it repaired dependents of a component that stays ready.
 
 By default, API servers keep events for an hour.`
 

@@ -15,15 +15,20 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const exportHelp = `Print the component NAME and the objects that it is rendered from, for kubectl apply -f in
-another cluster. These objects are the source, if it is a ConfigMap, and the ConfigMaps with values. Fields
-that are only valid in this cluster are left out.
+const exportHelp = `Print the component NAME and the objects that it is rendered from, for kubectl apply -f in another
+cluster. These objects are the source, if it is a ConfigMap, and the ConfigMaps with values. Fields that are only
+valid in this cluster are left out. If the source is the archive behind a URL, the component keeps the URL and the
+digest. For a source above 190 KiB use kubectl apply --server-side -f, because client-side apply stores a copy of each
+object in an annotation. Nothing deletes the ConfigMap with the source together with the component in the other
+cluster. A comment in the output has the command for it.
 
-Secrets are left out too, and their names are printed on stderr. With --with-secrets the output includes the
-Secrets, with their values in plain text.
+Secrets and the objects of spec.inputs are left out too. Their names, and those of all other objects that the
+component needs, are printed on stderr. With --with-secrets the output includes the Secrets, with their values in
+plain text. Files with them are readable only by you.
 
-With -o the command writes the output to a file. If the argument is a folder or ends in a slash, it writes a
-file for each object into this folder. It overwrites no file.`
+With -o the command writes the output to a file. If the argument is a folder or ends in a slash, it writes a file
+for each object into this folder. It overwrites no file. Of a component of another operator only the component
+itself is exported.`
 
 // exportOptions are the flags of export, and what it works with.
 type exportOptions struct {

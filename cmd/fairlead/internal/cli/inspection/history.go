@@ -12,9 +12,10 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const historyHelp = `Show the last ten revisions of the component NAME, the newest last, each with the time
-and duration of the apply, the outcome, the source with its version, and the values that differ from
-those of the revision before. Values from Secrets are named, not shown.
+const historyHelp = `Show the last ten revisions of the component NAME, the newest last, each with the time and
+duration of the apply, the outcome, the source with its version, and the values that differ from those of the revision
+before. Values from Secrets are named, not shown. If the inputs changed while no operator ran, the values were not
+compared. -o wide shows all changes, the generation and the digests.
 
 Changed inputs make a new revision if they can be rendered. Inputs that cannot be rendered are shown as Failed,
 without a number, and the dependents stay unchanged. Rendered objects are not stored. To go back to an earlier

@@ -17,7 +17,17 @@ Kubernetes created for its Deployments, StatefulSets, DaemonSets, Jobs and CronJ
 timestamps. With KIND/NAME the command shows only pods of these dependents.
 
 With --follow the command continues to show new lines, including the lines of new pods and of restarted
-containers.`
+containers.
+
+Of a pod with several containers the command shows the one in the annotation
+kubectl.kubernetes.io/default-container, or the first one, unless -c or --all-containers is set. If no pod has the
+container of -c, the command fails, or waits for such a pod with --follow. --previous skips containers that did not
+restart.
+
+If a log cannot be read, the command prints an error on stderr and shows the other logs. Without --follow, the exit
+code is then not 0. It is 3 if a log could not be requested. The command needs the rights to list and watch pods, to
+read pods/log, and to read replica sets and jobs. Dependents in another cluster are not supported. Logs are printed
+unchanged, with the colours of the program.`
 
 // logOptions are the flags of logs, and what it works with.
 type logOptions struct {

@@ -23,14 +23,41 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component"
 )
 
-const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the
-dependents that it waits for with reasons, the blockers of its deletion, its conditions, revision and source, and
-the time of the next reconciliation. For dependents that are not ready, the command shows causes from events,
-pods and other objects of the dependent that you may read.
+const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the dependents
+that it waits for with reasons, the blockers of its deletion, its conditions, revision and source, and the time of the
+next reconciliation. For dependents that are not ready, the command shows causes from events, pods and other objects
+of the dependent that you may read.
 
 The exit code is 0 if the component is Ready for its current spec, and 1 if it is not, or if no operator serves
 it. With --watch the status is shown again whenever it changes, until the command is interrupted; the exit code is
-that of the last status.`
+that of the last status.
+
+An output that is not a terminal gets each status of --watch below the previous one, and with -o json as a document.
+When the component is deleted, the command ends with exit code 1. With -o wide the output has full digests, the
+target and the UID.
+
+The table NOT READY has at most three causes of a dependent. What you may not read is left out, and so are the
+causes in another cluster:
+
+    all dependents           the latest Warning event of each reason
+    workloads, pods          pods that are not created or not scheduled;
+                             containers that do not start or that failed, with
+                             the exit code and the last line of the log;
+                             Warning events of pods; unbound claims
+    PersistentVolumeClaim    a storage class that does not exist
+    APIService, webhook configuration
+                             no ready endpoint of its Service
+    custom resource          its conditions that are False, if nothing else is
+                             known
+
+A status is as old as its writer, so the command reads the Lease of the operator. The exit code is 1 if no operator
+has held it for a minute, or if the operator does not watch the namespace. list, tree, why and the commands with
+--wait warn of this. The Lease is in the namespace fairlead-system, or in the one that the environment variable
+FAIRLEAD_OPERATOR_NAMESPACE names. If you may list all Leases, any operator that watches the namespace counts.
+
+"operator not checked" says that the Lease is not known: you may not read it, the operator runs without leader
+election, or the component belongs to another operator. If your operator ran with leader election before, delete its
+old Lease.`
 
 // operatorInterval is the time between two looks at the Lease of the operator while a status is followed.
 const operatorInterval = 30 * time.Second

@@ -14,18 +14,40 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
-const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order
-in which the dependents are applied.
+const treeHelp = `Show each dependent of the component NAME with its wave, readiness and message, in the order in
+which the dependents are applied.
 
 The command lists the dependents in the component's inventory, the dependents that the component waits for, and the
-objects that it only observes.
-It reads their readiness from the live objects. A dependent that is missing or cannot be read has a reason. A
-dependent that is ready, but whose last update failed, has the state NotUpdated. For dependents that are not
-ready, the command shows the causes that events, pods and other objects below them report, as far as you may
-read these.
+objects that it only observes. It reads their readiness from the live objects. A dependent that is missing or cannot
+be read has a reason. A dependent that is ready, but whose last update failed, has the state NotUpdated. For
+dependents that are not ready, the command shows the causes that events, pods and other objects below them report,
+as far as you may read these.
 
 Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored, as the live
-objects have these rules.`
+objects have these rules.
+
+The states are Ready, NotUpdated, InProgress, Failed, Terminating, Completed, Missing and Unknown. If the status of
+the component counts more ready dependents, because it is older, the first line has both numbers. The reasons of a
+missing or unreadable dependent are:
+
+    NotFound       the recorded object does not exist
+    NotCreated     the object was not created yet
+    Replaced       an object of this name exists, with another UID
+    NotRecorded    an object of this name exists, and the inventory does not
+                   record that the operator wrote it
+    Forbidden      you have no right to read the object
+    KindNotServed  the API server does not serve the kind of the object
+    NotRead        the object could not be read for another reason
+    NotAsked       the object is outside Kubernetes, and the status does not
+                   have its state
+
+RepairConflict names another manager that changes a ready dependent again and again. DependencyNotReady,
+ExportMissing and ConditionUndecided name what a dependent waits for. A dependent that depends on other objects has
+them in the column DEPENDS ON and belongs to no wave. The table LEFT OUT has the objects whose condition
+include-when or active-when is false.
+
+The status lists ten objects at most of each kind, so the command shows ten at most. The state of a dependent
+outside Kubernetes is the one that the operator reported last, or Unknown if the status does not list it.`
 
 // treeOptions are the flags of tree, and what it works with.
 type treeOptions struct {

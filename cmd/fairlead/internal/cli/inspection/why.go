@@ -16,16 +16,20 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
 
-const whyHelp = `Show the origin of the object TYPE/NAME: its component, its wave and settings, the file of the
-source that renders it, and the values that affect it. For an object that a controller created for a dependent,
-such as a Pod, the command explains this dependent.
+const whyHelp = `Show the origin of the object TYPE/NAME: its component, its wave and settings, the file of the source
+that renders it, and the values that affect it. For an object that a controller created for a dependent, such as a
+Pod, the command explains this dependent.
 
 With --field PATH the command explains a field, such as spec.containers[web].image: its managers, whether the
-manifest sets the field, and the values that affect it.
+manifest sets the field, and the values that affect it. Items of lists are named by their name or number, and names
+with dots or slashes are in brackets, as in metadata.labels[example.com/team]. containers[name=web] and
+ports[containerPort=80] are accepted, too. A field without a manager is a default of the API server. Values of
+Secrets are not shown.
 
-To find these values, the command changes one value after the other and renders the component again, for 15
-seconds at most. It calls a function only with --call-functions, and only once, so it does not search the values
-of a function. Give the values of polled inputs, and of objects that you may not read, with --input NAME=FILE.
+To find these values, the command changes one value after the other and renders the component again, for 15 seconds
+and 300 values at most. It shows the last place that sets a value. Defaults of sub-charts are not tried. It calls a
+function only with --call-functions, and only once, so it does not search the values of a function. Give the values
+of polled inputs, and of objects that you may not read, with --input NAME=FILE.
 
 For a dependent outside Kubernetes, of a component of any type, TYPE is its kind, such as Schema, or
 Schema.external.fairlead.io if the cluster serves a type of this kind.
@@ -33,7 +37,20 @@ Schema.external.fairlead.io if the cluster serves a type of this kind.
 For an object that its condition include-when or active-when leaves out, the command shows the condition and the
 values that it read, without values of Secrets.
 
-The rows "unknown" list the facts that the command could not determine.`
+Other rows are there if they apply:
+
+    depends on   the dependencies of the object, in place of its wave
+    held up      the dependency, export or parameter that the object waits for
+    left out     the condition that is false, and the values that it read
+    bound        the fields with exported values, and their live values
+    ignored      the rule that leaves the field to others
+    not ready    the message of its readiness, and the causes
+    not updated  why the last update of a ready dependent failed
+    observed     the wave of an object that the component only observes
+    unknown      a fact that the command could not determine
+
+Files, values, and objects that do not exist yet are explained for components of the ready-made operator only. Such
+an object is found if it is in status.waiting or status.leftOut, which have ten entries at most.`
 
 // whyOptions are the flags of why, and what it works with.
 type whyOptions struct {

@@ -9,11 +9,12 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const reconcileHelp = `Request a pass of the operator over the component NAME now. Repairs that were delayed,
-because another client reverts them repeatedly, are made at once. Inputs and revision do not change.
+const reconcileHelp = `Request a pass of the operator over the component NAME now. Repairs that were delayed, because
+another client reverts them repeatedly, are made at once. Externals are observed at once, and a difference starts
+another pass. Inputs and revision do not change. The request is the annotation <reconciler>/reconcile-requested-at.
 
 With --wait the command waits until the operator has acknowledged the request and the component is Ready. The
-wait times out if the operator does not support acknowledgements.`
+wait times out if the operator does not support acknowledgements, and fails for a suspended component.`
 
 // reconcileOptions are the flags of reconcile, and what it works with.
 type reconcileOptions struct {

@@ -11,11 +11,12 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/exit"
 )
 
-const suspendHelp = `Suspend the component NAME: its operator does not reconcile it, and neither updates nor
-repairs its dependents. The component can still be deleted. The commands status and list show the reason until
-the component is resumed.
+const suspendHelp = `Suspend the component NAME: its operator does not reconcile it, and neither updates nor repairs
+its dependents. The component can still be deleted. The commands status and list show the reason until the component
+is resumed.
 
-The type of the component must have the field spec.suspend, like the type of the ready-made operator.`
+The type of the component must have the field spec.suspend, like the type of the ready-made operator. Otherwise the
+command writes nothing and fails.`
 
 // suspendOptions are the flags of suspend, and what it works with.
 type suspendOptions struct {

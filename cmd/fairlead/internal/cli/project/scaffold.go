@@ -14,14 +14,16 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
 
-const scaffoldHelp = `Write a project for your own operator: its API type, a generator, a main program, a Helm
-chart, tests, and a Makefile.
+const scaffoldHelp = `Write a project for your own operator: its API type, a generator, a main program, a Helm chart,
+tests, and a Makefile.
 
-The operator renders the chart of --chart or the kustomization of --kustomization, which the command copies into
-the project from a folder, an archive or a URL. Without these flags the project has an example. With a chart, the spec
-of the component has the chart's values as fields. Their types, descriptions and limits come from values.yaml
-and values.schema.json. The command warns if the chart cannot be rendered with its default values, or needs a
-cluster.
+The operator renders the chart of --chart or the kustomization of --kustomization, which the command copies into the
+project from a folder, an archive or a URL. Without these flags the project has an example. With a chart, the spec
+of the component has the chart's values as fields. Their types, descriptions and limits come from values.yaml and
+values.schema.json. A value that a component does not set comes from the chart's values.yaml. A null is the same as
+no value. Values that a template uses as a whole, empty values and values of sub-charts have no fixed type, and a
+warning gives the reason. Annotations of fairlead.io in the chart get the prefix of --operator-name. The command
+warns if the chart cannot be rendered with its default values, or needs a cluster.
 
 The command fails, with file and line, if there are no values with which the chart can be rendered: a template
 or a definition is invalid, a sub-chart is missing (run helm dependency build), or the chart is a library chart.
@@ -32,7 +34,11 @@ The new project can be built, passes its tests, and brings its sample component 
 on the PATH. The command overwrites files only with --force. If it fails, it writes nothing.
 
 A development build of this program adds a replace directive to go.mod, so that the project uses the checkout
-that the program was built from.`
+that the program was built from. A release requires the same release of Fairlead.
+
+With --external the project has a handler for dependents outside Kubernetes, for a system that stores the token as a
+tag. For a system that only honours idempotency keys, delete the methods Find, Token and FindByToken, and set
+Options.IdempotentFor. If the id is known before the creation, write Identify instead.`
 
 // scaffoldOptions are the flags of scaffold, and what it prints to.
 type scaffoldOptions struct {

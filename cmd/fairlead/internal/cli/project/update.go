@@ -20,8 +20,10 @@ changes from changes of the templates. It merges both in the way in which git me
 types of a chart's values, replace the files of the chart in the project, then run this command.
 
 If you and the templates changed the same lines, the command lists the conflicts with file and line, and writes
-nothing; its exit code is 1. With --keep-conflicts it writes all files, with conflict markers in them. It does
-not create a file again that you deleted.`
+nothing; its exit code is 1. With --keep-conflicts it writes all files, with conflict markers in them, and the exit
+code is also 1. It does not create a file again that you deleted or renamed. A warning names such a file if its
+template changed, because this change is not merged. git must be on the PATH. If Go or make fail after the merge,
+the exit code is 1, and the output lists the remaining work.`
 
 // updateOptions are the flags of scaffold update, and what it prints to.
 type updateOptions struct {

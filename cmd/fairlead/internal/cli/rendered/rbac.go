@@ -26,20 +26,35 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
-const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole
-for cluster-scoped objects.
+const rbacHelp = `Print the roles that the component NAME needs: a Role for each namespace, and a ClusterRole for
+cluster-scoped objects.
 
 The roles allow the component's service account the requests that the operator makes as this account: writes of
 dependents, escalate and bind on roles among the dependents, and reads of objects that the component references
 or looks up, of the objects in spec.inputs, and of the Secret in spec.webhook. If a dependent or an input has a type
 that is not built in, the output also contains a ClusterRole with the label fairlead.io/aggregate-to-operator, which
-allows the operator to watch this type.
+allows the operator to watch this type. The verbs are:
+
+    dependents           get, create, patch and delete; update with the update
+                         policy replace, which needs patch only to release an
+                         object or to take it over; no delete with the delete
+                         policy orphan
+    roles                escalate, by name, or the rules of the role itself;
+                         on all roles with the update policy replace
+    bindings             bind on the role, or its rules
+    objects that are referenced, inputs
+                         get, by name
+    look-ups             get, by name, or list
 
 With --dir the command renders a folder, an archive or the archive behind a URL without a cluster, like fairlead
 render. Without --dir it reads the component from the cluster and renders it with your rights, so apply the
 component first. It renders a component with a function only with --call-functions, as the identity of the
 component. Give the values of polled inputs, and of objects that you may not read, with --input NAME=FILE. A
 folder does not name the objects in spec.inputs, so with --dir the roles do not allow to read them.
+
+--observe is the watch scope of the operator. With cluster and namespaces the operator watches with its own rights,
+and the printed roles are the same. With identity the service account makes the watches. It then also needs list and
+watch on all these types and on the instances of managed types, and list on all types in a namespace that is deleted.
 
 The service account and the namespaces are not part of the output: create them first, for instance with
 kubectl create serviceaccount NAME. The account needs no right to create namespaces if all namespaces of the

@@ -23,11 +23,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-const renderHelp = `Render a folder, a .tgz archive or the archive behind a URL, and print the objects as a stream of YAML documents.
+const renderHelp = `Render a folder, a .tgz archive or the archive behind a URL, and print the objects as a stream of
+YAML documents.
 
 The command applies nothing and sends no request to a cluster. Look-ups of templates find no objects, and the
 available APIs are the built-in APIs of Kubernetes. A folder does not say what spec.inputs has: give a value with
---input NAME=FILE, or with --input NAME:PATH=FILE if the input has a path.
+--input NAME=FILE, or with --input NAME:PATH=FILE if the input has a path. -f and --set override inputs.
+
+If the source contains nothing but a folder with a chart or a kustomization, the command renders this folder, unless
+--path is set. A folder with several charts is refused; --path selects one. If an object is rendered twice, the error
+names the files. A warning says that the source renders nothing, or that a built-in API group has no such kind.
 
 The output has the objects that the operator would apply, in the order in which it would apply them, with the
 annotations that set this order. The owner label and the owner annotations are left out, because they depend on
@@ -41,11 +46,33 @@ text "value" to objects whose exported values the object binds or reads in a con
 
 If -f names the manifest of a Component, the command renders its source, or DIR, ARCHIVE or URL in its place, with its
 name, namespace and spec. Without an argument the source must be inline. Other files of -f, and flags, override the
-manifest.
+manifest. A manifest that reads values from a Secret or a ConfigMap is refused; fairlead plan -f reads them.
 
 With --lint the command prints probable mistakes instead of the objects, a line for each: values that nothing in the
 source reads, references to a ConfigMap, a Secret, a claim, a service account or a role that may be applied later or
-that is not in the set, and objects of types that nothing in the set defines. The mistakes do not change the exit code.
+that is not in the set, and objects of types that nothing in the set defines. The mistakes do not change the exit
+code. An object that waits for the object which refers to it is a mistake, too. These references are checked:
+
+    pod, pod template    ConfigMap, Secret, PersistentVolumeClaim,
+                         ServiceAccount, PriorityClass, RuntimeClass
+    StatefulSet          also the Service in serviceName
+    PersistentVolumeClaim, volumeClaimTemplates
+                         StorageClass
+    ServiceAccount       Secrets; those in secrets may be applied later
+    RoleBinding, ClusterRoleBinding
+                         Role, ClusterRole, ServiceAccount
+    Ingress              IngressClass, backends, and Secrets of certificates,
+                         unless an annotation for cert-manager is there
+    HorizontalPodAutoscaler
+                         the object in scaleTargetRef
+    webhook configuration, APIService
+                         Service; an earlier wave than the Service's is refused
+    external             the ConfigMaps and Secrets in references
+
+A missing object is no mistake if the reference is optional, if Kubernetes provides the object, or if it is a
+PriorityClass, a RuntimeClass, an IngressClass or a StorageClass. A value is read by nothing if its name occurs
+nowhere in the source, and the source renders the same objects without it. apply, plan and diff warn of such values,
+too.
 
 With --validate the command prints why an API server would refuse objects, a line for each field, and fails if there
 is such a line: the syntax of names, labels and keys, sizes, and fields and values that the type does not have. The
@@ -55,7 +82,8 @@ the version that this program was built with. Other types are checked if the ren
 With --raw the command prints the objects of the generator as helm template and kubectl kustomize do: in the order of
 these programs, with hooks, and without additional annotations. The fields of an object are sorted. Comments are left
 out, and so are a namespace, labels and annotations that are null. If the output of templates is invalid, the command
-prints it as it is, and fails.`
+prints it as it is, and fails. To compare the output with that of helm template, pass the same --kube-version to both,
+because their defaults differ. --sequencing cannot be combined with --raw.`
 
 // renderOptions are the flags of render, and what it works with.
 type renderOptions struct {
