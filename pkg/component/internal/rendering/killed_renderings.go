@@ -3,8 +3,10 @@ package rendering
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
@@ -21,12 +23,13 @@ type Kills struct {
 	cause *generator.KilledError
 }
 
-// attempt identifies what is rendered: the digest of the inputs, the target cluster, and the last request for a pass by
-// annotation, with which a person asks for another attempt.
-type attempt struct{ inputs, cluster, requested string }
+// attempt identifies what is rendered: the digest of the inputs, the target cluster, the values of exports, and the last
+// request for a pass by annotation, with which a person asks for another attempt.
+type attempt struct{ inputs, cluster, exports, requested string }
 
 func (r Request) attempt() attempt {
-	return attempt{inputs: r.Inputs.Digest, cluster: r.Target.Cluster, requested: r.Requested}
+	exports := strings.Join(lookup.Lookups{Exports: r.Exports}.ExportLines(), "\n")
+	return attempt{inputs: r.Inputs.Digest, cluster: r.Target.Cluster, exports: exports, requested: r.Requested}
 }
 
 // refusal returns an error if the renderings of the same inputs were killed too often, so that nothing is rendered.
@@ -37,7 +40,7 @@ func (k *Kills) refusal(a attempt) error {
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonRenderingKilled, Terminal: true, Cause: k.cause,
 		Message: fmt.Sprintf("%s; this happened %d times in a row, so nothing is rendered until the inputs change: "+
-			"the spec, the referenced objects or the source", k.cause.Error(), k.count),
+			"the spec, the referenced objects, the source or an export", k.cause.Error(), k.count),
 	}
 }
 

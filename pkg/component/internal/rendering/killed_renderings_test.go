@@ -30,12 +30,14 @@ func TestARenderingThatIsKilledThreeTimesIsNotTriedAgain(t *testing.T) {
 	}
 	const once = "the rendering was killed: it needed more than 512 MiB of memory"
 	const refused = once + "; this happened 3 times in a row, so nothing is rendered until the inputs change: the spec, " +
-		"the referenced objects or the source"
+		"the referenced objects, the source or an export"
 	renders(1, metav1alpha1.ReasonRetrying, once)
 	renders(1, metav1alpha1.ReasonRetrying, once)
 	renders(1, metav1alpha1.ReasonRenderingKilled, refused)
 	renders(0, metav1alpha1.ReasonRenderingKilled, refused)
 
+	s.request.Exports = []metav1alpha1.AskedExport{{Name: "size", Value: "2"}}
+	renders(1, metav1alpha1.ReasonRetrying, once)
 	s.request.Requested = "now"
 	renders(1, metav1alpha1.ReasonRetrying, once)
 	s.request.Inputs.Digest = "others"
