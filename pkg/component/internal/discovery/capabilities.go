@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -72,10 +71,13 @@ type capabilityCache struct {
 	first singleflight.Group
 
 	// mu is not locked while discovery is read, so that subscribe and unsubscribe never wait for the API server.
-	mu          sync.Mutex
-	following   bool
-	last        Capabilities
-	subscribers map[string]subscriber
+	mu        sync.Mutex
+	following bool
+	last      Capabilities
+	// contradicted is set after the API server gave another answer about a kind than last. Then the next reading wakes all
+	// subscribers, even if it equals last, because the kind may have gone and come back since last was read.
+	contradicted bool
+	subscribers  map[string]subscriber
 }
 
 // subscriber is a component that was rendered for the capabilities with a digest. wake is called when the capabilities
@@ -146,6 +148,16 @@ func (c *capabilityCache) unsubscribe(owner string) {
 	delete(c.subscribers, owner)
 }
 
+// answered notes what the API server answered, after the last reading, to the question whether it serves a kind in one
+// of the versions, or in any version if there are none.
+func (c *capabilityCache) answered(served bool, gk schema.GroupKind, versions ...string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last.Digest != "" && c.last.Serve(gk, versions...) != served {
+		c.contradicted = true
+	}
+}
+
 // refreshSoon makes the function run read discovery after the pauses in refreshPauses. It does not wait for the result.
 func (c *capabilityCache) refreshSoon() {
 	select {
@@ -188,14 +200,15 @@ func (c *capabilityCache) refresh() error {
 }
 
 // keep stores capabilities, and wakes the subscribers that were rendered for capabilities with another digest. If the
-// undiscovered groups changed, it wakes all subscribers. The first call starts the watch on definitions.
+// undiscovered groups changed, or an answer contradicted the previous capabilities, it wakes all subscribers. The first
+// call starts the watch on definitions.
 func (c *capabilityCache) keep(read Capabilities) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	othersFail := !slices.Equal(c.last.Undiscovered, read.Undiscovered)
-	c.last = read
+	all := c.contradicted || !slices.Equal(c.last.Undiscovered, read.Undiscovered)
+	c.last, c.contradicted = read, false
 	for _, s := range c.subscribers {
-		if othersFail || s.digest != read.Digest {
+		if all || s.digest != read.Digest {
 			s.wake()
 		}
 	}
@@ -266,15 +279,20 @@ func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersio
 	slices.Sort(c.Undiscovered)
 }
 
-// lack reports whether capabilities were read, and no version of the group of a kind had the kind.
-func (c Capabilities) lack(gk schema.GroupKind) bool {
-	for gv, kinds := range c.kinds {
-		if strings.HasPrefix(gv, gk.Group+"/") && slices.Contains(kinds, gk.Kind) {
-			return false
+// Serve reports whether one of the versions of the group of a kind has the kind, or any version if there are none.
+func (c Capabilities) Serve(gk schema.GroupKind, versions ...string) bool {
+	for text, kinds := range c.kinds {
+		gv, err := schema.ParseGroupVersion(text)
+		if err == nil && gv.Group == gk.Group && slices.Contains(kinds, gk.Kind) &&
+			(len(versions) == 0 || slices.Contains(versions, gv.Version)) {
+			return true
 		}
 	}
-	return c.Digest != ""
+	return false
 }
+
+// mayServe returns false if capabilities were read, and no version of the group of a kind had the kind.
+func (c Capabilities) mayServe(gk schema.GroupKind) bool { return c.Digest == "" || c.Serve(gk) }
 
 // kindsByVersion returns the kinds that are served, sorted, by group and version.
 func kindsByVersion(lists []*metav1.APIResourceList) map[string][]string {

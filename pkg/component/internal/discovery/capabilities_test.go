@@ -226,6 +226,41 @@ func TestAGroupThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	}
 }
 
+func TestSubscribersWakeAfterAnAnswerThatContradictsTheLastReading(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		kind     string
+		versions []string
+		served   bool
+		woken    int
+	}{
+		{"a kind of the last reading is not served", "A", nil, false, 1},
+		{"a kind of the last reading is not served in its version", "A", []string{"v1"}, false, 1},
+		{"a kind of the last reading is not served in another version", "A", []string{"v2"}, false, 0},
+		{"a kind that the last reading lacks is served", "B", nil, true, 1},
+		{"a kind of the last reading is served", "A", nil, true, 0},
+		{"a kind that the last reading lacks is not served", "B", nil, false, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, woken := cacheOf(t, serves("a", "A")), 0
+			now, err := s.current(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.subscribe("owner", now.Digest, func() { woken++ })
+			s.answered(c.served, schema.GroupKind{Group: "a", Kind: c.kind}, c.versions...)
+			for range 2 {
+				if err := s.refresh(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if woken != c.woken {
+				t.Errorf("two readings with equal results woke the subscriber %d times, want %d", woken, c.woken)
+			}
+		})
+	}
+}
+
 func TestARenderingIsDoneAgainWhen(t *testing.T) {
 	for _, c := range []struct {
 		name          string

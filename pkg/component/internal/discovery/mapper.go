@@ -22,6 +22,9 @@ type mapper struct {
 	reset func()
 	// versions reads from the API server which versions serve a kind. If it is nil, the wrapped mapper finds the version.
 	versions func(gk schema.GroupKind) ([]string, error)
+	// missing is called for a kind that the API server does not serve in any of the versions, or in any version if there
+	// are none. It may be nil.
+	missing func(gk schema.GroupKind, versions ...string)
 
 	mu      sync.RWMutex
 	current meta.RESTMapper
@@ -93,6 +96,14 @@ func (m *mapper) ResourcesFor(r schema.GroupVersionResource) ([]schema.GroupVers
 
 // RESTMapping implements meta.RESTMapper.
 func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	mapping, err := m.mapping(gk, versions...)
+	if m.missing != nil && meta.IsNoMatchError(err) {
+		m.missing(gk, versions...)
+	}
+	return mapping, err
+}
+
+func (m *mapper) mapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	m.mu.RLock()
 	current, mappings := m.current, m.mappings
 	m.mu.RUnlock()

@@ -68,6 +68,7 @@ func New(ctx context.Context, o Options) (*Reader, error) {
 		client: client, lifetime: ctx, mapper: mapper, lists: lists, capabilities: capabilities, types: types,
 	}
 	mapper.reset, mapper.versions = lists.forget, r.versionsOf
+	mapper.missing = func(gk schema.GroupKind, versions ...string) { capabilities.answered(false, gk, versions...) }
 	return r, nil
 }
 
@@ -157,7 +158,7 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 func (r *Reader) Serves(gk schema.GroupKind) (bool, error) {
 	_, err := r.mapper.RESTMapping(gk)
 	switch {
-	case err == nil && (gk.Group == "" || !r.capabilities.known().lack(gk)):
+	case err == nil && (gk.Group == "" || r.capabilities.known().mayServe(gk)):
 		return true, nil
 	case err != nil && !meta.IsNoMatchError(err):
 		return false, err
@@ -166,6 +167,9 @@ func (r *Reader) Serves(gk schema.GroupKind) (bool, error) {
 	}
 	// The mapper does not distinguish a group that does not respond from a group that does not exist.
 	versions, err := r.versionsOf(gk)
+	if err == nil {
+		r.capabilities.answered(len(versions) > 0, gk)
+	}
 	return len(versions) > 0, err
 }
 

@@ -70,7 +70,7 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 	l.Served = now.Summary
 	l.Results = slices.Clone(l.Results)
 	for i, was := range l.Results {
-		if !mayHaveChanged(t, o, was, otherTypes) {
+		if !mayHaveChanged(t, o, was, now, otherTypes) {
 			continue
 		}
 		is, err := o.lookAgain(ctx, t, was.key)
@@ -82,12 +82,12 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 	return l, true, nil
 }
 
-// mayHaveChanged reports whether a look-up must be repeated. A type that was not served has no watch; it may be served
-// since the API server serves other types.
-func mayHaveChanged(t target.Target, o Owner, r Result, otherTypes bool) bool {
+// mayHaveChanged reports whether a look-up must be repeated. A type that was not served has no watch. It may be served
+// since the API server serves other types, or if it has gone and come back since the capabilities were read.
+func mayHaveChanged(t target.Target, o Owner, r Result, now discovery.Capabilities, otherTypes bool) bool {
 	ref, served := r.reference()
 	if !served {
-		return otherTypes
+		return otherTypes || now.Serve(r.key.gvk.GroupKind(), r.key.gvk.Version)
 	}
 	changed, unwatched := t.On(r.key.local).Lookups.Changed(o.watcher(r.key.local))
 	_, unknown := unwatched[ref]
