@@ -137,17 +137,30 @@ func servedBy(operator string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Labels = map[string]string{operatorLabel: operator} }
 }
 
-// reconciles returns the numbers of passes of all controllers, by controller and result. To gather all metrics instead
-// would take longer with each operator that a spec starts, and specs ask often.
-var reconciles = sync.OnceValue(func() *prometheus.CounterVec {
+// reconciles and activeWorkers are metrics of controller-runtime: the passes of all controllers, by controller and result,
+// and the workers of each controller that are making a pass. To gather all metrics instead would take longer with each
+// operator that a spec starts, and specs ask often.
+var (
+	reconciles = sync.OnceValue(func() *prometheus.CounterVec {
+		return registered(prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "controller_runtime_reconcile_total", Help: "Total number of reconciliations per controller",
+		}, []string{"controller", "result"}))
+	})
+	activeWorkers = sync.OnceValue(func() *prometheus.GaugeVec {
+		return registered(prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "controller_runtime_active_workers", Help: "Number of currently used workers per controller",
+		}, []string{"controller"}))
+	})
+)
+
+// registered returns the metric of controller-runtime that is equal to a metric.
+func registered[T prometheus.Collector](equal T) T {
 	var registered prometheus.AlreadyRegisteredError
-	Expect(errors.As(metrics.Registry.Register(prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "controller_runtime_reconcile_total", Help: "Total number of reconciliations per controller",
-	}, []string{"controller", "result"})), &registered)).To(BeTrue(), "controller-runtime has no such metric")
-	vec, ok := registered.ExistingCollector.(*prometheus.CounterVec)
+	Expect(errors.As(metrics.Registry.Register(equal), &registered)).To(BeTrue(), "controller-runtime has no such metric")
+	existing, ok := registered.ExistingCollector.(T)
 	Expect(ok).To(BeTrue())
-	return vec
-})
+	return existing
+}
 
 // passes returns the number of passes that an operator has completed.
 func passes(operator string) int {
@@ -161,12 +174,20 @@ func passes(operator string) int {
 	return int(total)
 }
 
+// isMakingPass reports whether an operator is making a pass.
+func isMakingPass(operator string) bool {
+	GinkgoHelper()
+	var metric dto.Metric
+	Expect(activeWorkers().WithLabelValues("gadget." + operator).Write(&metric)).To(Succeed())
+	return metric.GetGauge().GetValue() > 0
+}
+
 // settle waits until an operator has made no pass for a while. Then all effects of its last writes have arrived.
 func settle(ctx context.Context, operator string) {
 	GinkgoHelper()
 	last, since := passes(operator), time.Now()
 	Eventually(ctx, func() bool {
-		if now := passes(operator); now != last {
+		if now := passes(operator); now != last || isMakingPass(operator) {
 			last, since = now, time.Now()
 		}
 		return time.Since(since) > 200*time.Millisecond

@@ -68,9 +68,11 @@ func expectSpilled(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	expectReady(ctx, g)
 	settle(ctx, operator)
-	status := current(ctx, g).Status
-	Expect(status.Inventory).To(BeEmpty())
-	Expect(status.HasInventoryRecord()).To(BeTrue())
+	var status *metav1alpha1.Status
+	Eventually(ctx, func() *metav1alpha1.Status {
+		status = current(ctx, g).GetStatus()
+		return status
+	}).Should(And(HaveField("Inventory", BeEmpty()), HaveField("HasInventoryRecord()", BeTrue())))
 	Eventually(ctx, func() []corev1.Secret { return inventories(ctx, g.Namespace) }).Should(And(
 		HaveLen(int(status.InventoryRecord.Parts)),
 		HaveEach(HaveField("Name", HavePrefix(status.InventoryRecord.Name)))))
@@ -82,9 +84,8 @@ func expectHeld(ctx context.Context, g *gadget.Gadget, operator string) {
 	GinkgoHelper()
 	expectReady(ctx, g)
 	settle(ctx, operator)
-	status := current(ctx, g).Status
-	Expect(status.HasInventoryRecord()).To(BeFalse())
-	Expect(status.Inventory).To(HaveLen(few))
+	Eventually(ctx, func() *metav1alpha1.Status { return current(ctx, g).GetStatus() }).
+		Should(And(HaveField("Inventory", HaveLen(few)), HaveField("HasInventoryRecord()", BeFalse())))
 	Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedConfigMaps(ctx, operator, g.Namespace)))
 	Eventually(ctx, func() []corev1.Secret { return inventories(ctx, g.Namespace) }).Should(BeEmpty())
 }

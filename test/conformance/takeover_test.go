@@ -185,8 +185,9 @@ data: {value: theirs, foreign: x}`, namespace, boss.GetUID()))
 			settle(ctx, operator)
 		}
 		for i := range count {
-			Expect(mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()).To(HaveLen(1),
-				"want only one label on each ConfigMap, the owner label")
+			Eventually(ctx, func() map[string]string {
+				return mustGet(ctx, "v1", "ConfigMap", target, fmt.Sprintf("cm-%d", i)).GetLabels()
+			}).Should(HaveLen(1), "want only one label on each ConfigMap, the owner label")
 		}
 		mark := markAudit(ctx)
 		Consistently(ctx, func() int { return len(inNamespace(auditEvents(ctx)[mark:], target).Writes()) }).
