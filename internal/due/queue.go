@@ -42,6 +42,14 @@ func (q *Queue[K]) Remove(key K) {
 	}
 }
 
+// At returns the time of a key. If the key is not in the queue, found is false.
+func (q *Queue[K]) At(key K) (at time.Time, found bool) {
+	if known := q.of[key]; known != nil {
+		return known.at, true
+	}
+	return at, false
+}
+
 // Pop removes and returns the key that is due first. If none is due, found is false.
 func (q *Queue[K]) Pop(now time.Time) (key K, found bool) {
 	if at, known := q.First(); !known || now.Before(at) {

@@ -83,3 +83,20 @@ func TestManyKeysKeepTheirOrder(t *testing.T) {
 		t.Errorf("%d keys were returned", n)
 	}
 }
+
+func TestTheTimeOfAKeyIsTheLastThatWasSet(t *testing.T) {
+	var q due.Queue[string]
+	if _, found := q.At("a"); found {
+		t.Error("a key of an empty queue is found")
+	}
+	for _, at := range []time.Time{start.Add(time.Second), start.Add(time.Minute), start} {
+		q.Set("a", at)
+		if got, found := q.At("a"); !found || !got.Equal(at) {
+			t.Errorf("got %s, %t, want %s", got, found, at)
+		}
+	}
+	q.Remove("a")
+	if _, found := q.At("a"); found {
+		t.Error("a key that was removed is found")
+	}
+}

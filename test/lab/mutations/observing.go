@@ -88,17 +88,17 @@ var observing = []mutation{
 	},
 	{
 		"an observation that is due earlier than planned is not made earlier", "externals/polls.go",
-		`scheduled && !due.Before(next.due)`, `scheduled`,
+		`scheduled && !at.Before(known)`, `scheduled`,
 		"a request for a pass and a call of Trigger observe an external at once",
 	},
 	{
 		"externals are observed once an hour", "externals/polls.go",
-		`p.queue.AddAfter(it, due.Sub(p.process.now()))`, `p.queue.AddAfter(it, time.Hour)`,
+		`p.queue.Set(it, at)`, `p.queue.Set(it, at.Add(time.Hour))`,
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 	{
-		"an external is observed once", "externals/polls.go",
-		"	delete(p.next, it)\n	return true", "	return true",
+		"one observation of externals is made", "externals/polls.go",
+		"		p.observe(it)\n", "		p.observe(it)\n		return\n",
 		"a drift that others make again and again is repaired with back-off",
 	},
 	{

@@ -49,7 +49,6 @@ func TestAnAccountWithAUserIsNeverReplaced(t *testing.T) {
 func TestALateAnswerOfADroppedExternalTakesNoAccount(t *testing.T) {
 	m := &Manager{process: process{clock: clock.RealClock{}, lifetime: t.Context()}}
 	m.accounts, m.polls = newAccounts(&m.process), newPolls(&m.process, func(*item) {})
-	t.Cleanup(m.polls.queue.ShutDown)
 	c := &component{manager: m, items: map[manifests.Key]*item{}, results: map[*item]callResult{}}
 	it, key := &item{component: c}, manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "a"}
 	c.items[key] = it

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/client-go/util/workqueue"
+	"github.com/fairlead-io/fairlead/internal/due"
 )
 
 // polls are the next observations of items.
@@ -15,42 +15,44 @@ type polls struct {
 	process *process
 	// observe begins an observation. It is called without the lock.
 	observe func(*item)
-	// queue returns each item with a next observation at its time. It may also return an item earlier, or one that was
-	// removed.
-	queue workqueue.TypedDelayingInterface[*item]
+	// changed gets a signal when the time of an observation was set.
+	changed chan struct{}
 
-	mu   sync.Mutex
-	next map[*item]poll
+	mu sync.Mutex
+	// queue has the items with a next observation, and accounts the account of each of them.
+	queue    due.Queue[*item]
+	accounts map[*item]*account
 }
 
-// poll is the next observation of an item, by an account.
+// poll is the next observation of an item.
 type poll struct {
-	item    *item
-	account *account
-	due     time.Time
+	item *item
+	due  time.Time
 }
 
 func newPolls(p *process, observe func(*item)) *polls {
-	queue := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[*item]{Clock: p.clock})
-	return &polls{process: p, observe: observe, queue: queue, next: map[*item]poll{}}
+	return &polls{process: p, observe: observe, changed: make(chan struct{}, 1), accounts: map[*item]*account{}}
 }
 
 // schedule sets the time of the next observation of an item by an account, unless an earlier time is set already.
-func (p *polls) schedule(it *item, a *account, due time.Time) {
+func (p *polls) schedule(it *item, a *account, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if next, scheduled := p.next[it]; scheduled && !due.Before(next.due) {
-		due = next.due
-	} else {
-		p.queue.AddAfter(it, due.Sub(p.process.now()))
+	if known, scheduled := p.queue.At(it); scheduled && !at.Before(known) {
+		at = known
 	}
-	p.next[it] = poll{it, a, due}
+	p.queue.Set(it, at)
+	p.accounts[it] = a
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
 }
 
 func (p *polls) isScheduled(it *item) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, scheduled := p.next[it]
+	_, scheduled := p.queue.At(it)
 	return scheduled
 }
 
@@ -58,38 +60,49 @@ func (p *polls) isScheduled(it *item) bool {
 func (p *polls) remove(it *item) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.next, it)
+	p.queue.Remove(it)
+	delete(p.accounts, it)
 }
 
 // run begins the observations that are due, until ctx ends.
 func (p *polls) run(ctx context.Context) {
-	defer context.AfterFunc(ctx, p.queue.ShutDown)()
-	for {
-		it, ends := p.queue.Get()
-		if ends {
-			return
+	for ctx.Err() == nil {
+		it, delay := p.pop()
+		if it == nil {
+			p.await(ctx, delay)
+			continue
 		}
-		p.queue.Done(it)
-		if p.takeDue(it) {
-			p.observe(it)
-		}
+		p.observe(it)
 	}
 }
 
-// takeDue removes the next observation of an item if it is due, and reports whether it was.
-func (p *polls) takeDue(it *item) bool {
+// pop removes and returns the item whose observation is due first. If none is due, it returns the delay until one is.
+func (p *polls) pop() (*item, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	next, scheduled := p.next[it]
-	if !scheduled {
-		return false
+	now := p.process.now()
+	if it, found := p.queue.Pop(now); found {
+		delete(p.accounts, it)
+		return it, 0
 	}
-	if early := next.due.Sub(p.process.now()); early > 0 {
-		p.queue.AddAfter(it, early)
-		return false
+	if at, found := p.queue.First(); found {
+		return nil, at.Sub(now)
 	}
-	delete(p.next, it)
-	return true
+	return nil, idlePause
+}
+
+// idlePause is the pause while no observation is scheduled.
+const idlePause = time.Hour
+
+// await waits for a delay, until the time of an observation is set, or until ctx ends.
+func (p *polls) await(ctx context.Context, delay time.Duration) {
+	timer := p.process.clock.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C():
+	case <-p.changed:
+	case <-ctx.Done():
+	}
 }
 
 // take removes and returns the observations by an account that are due before a time, by their times. A list makes them
@@ -98,10 +111,11 @@ func (p *polls) take(a *account, before time.Time) []poll {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var found []poll
-	for it, next := range p.next {
-		if next.account == a && next.due.Before(before) {
-			found = append(found, next)
-			delete(p.next, it)
+	for it, account := range p.accounts {
+		if at, _ := p.queue.At(it); account == a && at.Before(before) {
+			found = append(found, poll{it, at})
+			p.queue.Remove(it)
+			delete(p.accounts, it)
 		}
 	}
 	slices.SortFunc(found, func(a, b poll) int { return a.due.Compare(b.due) })

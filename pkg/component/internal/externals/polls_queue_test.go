@@ -11,12 +11,11 @@ import (
 )
 
 // newQueue returns polls with the real clock, and the items that were observed, with the times since the start.
-func newQueue(t *testing.T) (*polls, map[*item][]time.Duration) {
+func newQueue() (*polls, map[*item][]time.Duration) {
 	begin, observed := time.Now(), map[*item][]time.Duration{}
 	p := newPolls(&process{clock: clock.RealClock{}}, func(it *item) {
 		observed[it] = append(observed[it], time.Since(begin))
 	})
-	t.Cleanup(p.queue.ShutDown)
 	return p, observed
 }
 
@@ -33,7 +32,7 @@ func TestAnItemIsObservedOnceAtItsEarliestTime(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, observed := newQueue(t)
+				p, observed := newQueue()
 				ctx, stop := context.WithCancel(t.Context())
 				go p.run(ctx)
 				synctest.Wait()
@@ -52,8 +51,8 @@ func TestAnItemIsObservedOnceAtItsEarliestTime(t *testing.T) {
 				if got := observed[other]; !slices.Equal(got, []time.Duration{30 * time.Second}) {
 					t.Errorf("the other item is observed at %v", got)
 				}
-				if len(p.next) > 0 || p.queue.Len() > 0 {
-					t.Errorf("%d and %d polls are left", len(p.next), p.queue.Len())
+				if len(p.accounts) > 0 || p.queue.Len() > 0 {
+					t.Errorf("%d and %d polls are left", len(p.accounts), p.queue.Len())
 				}
 				stop()
 			})
@@ -63,7 +62,7 @@ func TestAnItemIsObservedOnceAtItsEarliestTime(t *testing.T) {
 
 func TestARemovedItemIsNotObserved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, observed := newQueue(t)
+		p, observed := newQueue()
 		ctx, stop := context.WithCancel(t.Context())
 		go p.run(ctx)
 		it := &item{}
@@ -78,10 +77,9 @@ func TestARemovedItemIsNotObserved(t *testing.T) {
 	})
 }
 
-// The queue still returns the item at the earlier time.
 func TestARemovedItemIsObservedAtItsNewTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, observed := newQueue(t)
+		p, observed := newQueue()
 		ctx, stop := context.WithCancel(t.Context())
 		go p.run(ctx)
 		it := &item{}
@@ -99,7 +97,7 @@ func TestARemovedItemIsObservedAtItsNewTime(t *testing.T) {
 // A list makes the observations of its account that are due soon, and no others.
 func TestAListTakesTheObservationsOfItsAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, _ := newQueue(t)
+		p, _ := newQueue()
 		mine, theirs := &account{}, &account{}
 		soon, late, other, moved := &item{}, &item{}, &item{}, &item{}
 		p.schedule(soon, mine, time.Now().Add(time.Second))
