@@ -68,6 +68,21 @@ image: ## Build the operator's image for PLATFORMS, with bills of materials, as 
 .PHONY: cluster
 cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 
+# The site is built from a copy, so that npm writes into bin only.
+.PHONY: site
+site: bin/site/node_modules/.package-lock.json ## Build the site from docs/: bin/site/dist; needs Node.js 20 and npm
+	cp -r build/site/. bin/site/
+	cd bin/site && npx --no-install vitepress build
+
+bin/site/node_modules/.package-lock.json: build/site/package.json build/site/package-lock.json build/site/.npmrc
+	@for program in node npm; do \
+		command -v $$program >/dev/null || { echo "the site needs $$program: install Node.js 20 or later, with npm" >&2; exit 1; }; \
+	done
+	@mkdir -p bin/site
+	cp $^ bin/site/
+	cd bin/site && npm ci
+	@touch $@
+
 ##@ Check
 
 # Packages that need more programs than the dev cluster, or take long. make test runs their tests that need neither.
