@@ -85,6 +85,10 @@ bin/site/node_modules/.package-lock.json: build/site/package.json build/site/pac
 
 ##@ Check
 
+.PHONY: site-check
+site-check: site ## Look at the site in headless Chromium: bin/site/screenshots, requests, links, widths, axe-core, search
+	cd bin/site && node check.mjs
+
 # Packages that need more programs than the dev cluster, or take long. make test runs their tests that need neither.
 EXTENDED := ./cmd/fairlead/internal/scaffold ./test/chart ./test/docs ./test/lab/faults ./test/lab/hostile ./test/lab/soak \
 	./test/lab/tenancy ./test/testcluster
