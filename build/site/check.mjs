@@ -137,7 +137,7 @@ fs.rmSync(shots, { recursive: true, force: true })
 checkLinks()
 const server = await serve()
 const origin = `http://127.0.0.1:${server.address().port}`
-const chrome = await chromium.launch({ executablePath: browser(), args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+const chrome = await chromium.launch({ executablePath: browser() })
 try {
   const page = await open(chrome, origin)
   for (const name of visited) {

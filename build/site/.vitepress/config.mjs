@@ -31,12 +31,14 @@ function repository(md) {
     table_open: (...args) =>
       '<div class="table" role="group" aria-label="Table" tabindex="0">' + (table_open?.(...args) ?? '<table>\n'),
     table_close: (...args) => (table_close?.(...args) ?? '</table>\n') + '</div>\n',
-    // What follows the language is for the test that runs the block. The name of a file is for the reader, too.
-    fence: (tokens, i, ...rest) => {
+    // What follows the language is for the test that runs the block. The name of a file is for the reader, too. The
+    // help of a command is prose.
+    fence: (tokens, i, options, env, self) => {
       const [language, ...words] = tokens[i].info.trim().split(/ +/)
       tokens[i].info = language
       const file = words.find((word) => word.startsWith('file='))?.slice('file='.length)
-      const block = fence(tokens, i, ...rest)
+      const help = language === 'text' && env.source.startsWith('docs/reference/fairlead/')
+      const block = fence(tokens, i, options, env, self).replace('class="language-text', help ? '$& prose' : '$&')
       return file ? block.replace(/(<span class="lang">)[^<]*/, `$1${md.utils.escapeHtml(file)}`) : block
     },
   })
@@ -56,17 +58,25 @@ function repository(md) {
   md.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
 }
 
-// accessibleSearch corrects the roles and names of VitePress's search box: the box is a dialog, not a button, and a result
-// is called as it reads.
+// What the search box of VitePress needs for people who do not see it: the box is a dialog, not a button; the results are
+// links, which an option may not contain, and are called as they read; a key with a name needs a role.
+const corrections = [
+  [/role="button"\s+:aria-owns="[^"]*"\s+aria-expanded="true"\s+aria-haspopup="listbox"/, 'role="dialog" aria-modal="true"'],
+  [/:role="results\?\.length \? 'listbox' : undefined"/, ''],
+  [/:aria-selected="[^"]*"\s+role="option"/, ''],
+  [/:aria-label="\[\.\.\.p\.titles, p\.title\]\.join\(' > '\)"/, ''],
+  [/<kbd :aria-label/g, '<kbd role="img" :aria-label'],
+]
+
 const accessibleSearch = {
   name: 'accessible-search',
   enforce: 'pre',
   transform(code, id) {
     if (!id.endsWith('/VPLocalSearchBox.vue')) return
-    const box = /role="button"\s+:aria-owns="[^"]*"\s+aria-expanded="true"\s+aria-haspopup="listbox"/
-    const result = /:aria-label="\[\.\.\.p\.titles, p\.title\]\.join\(' > '\)"/
-    if (!box.test(code) || !result.test(code)) throw new Error('another version of VitePress: check its search box')
-    return code.replace(box, 'role="dialog" aria-modal="true"').replace(result, '')
+    return corrections.reduce((text, [from, to]) => {
+      if (text.search(from) < 0) throw new Error(`another version of VitePress: its search box has no ${from}`)
+      return text.replace(from, to)
+    }, code)
   },
 }
 
