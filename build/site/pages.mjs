@@ -56,7 +56,7 @@ function links(source, text = read(source)) {
 function folderTitle(folder) {
   if (exists(folder + '/README.md')) return heading(folder + '/README.md')
   const link = links(contents).find(({ to }) => to === folder)
-  return link ? link.text : capital(path.posix.basename(folder).replaceAll('-', ' '))
+  return capital(link ? link.text : path.posix.basename(folder).replaceAll('-', ' '))
 }
 
 // resolve returns the destination of a link of a page: a page of the site, an image of it, or a file on the forge.
