@@ -1,15 +1,18 @@
 package docs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
 )
 
@@ -23,6 +26,16 @@ type Page struct {
 	Links      []Link
 	// Anchors are the anchors that GitHub generates for the headings.
 	Anchors map[string]bool
+	// Words is the number of words of the file, with its markup and without its comments.
+	Words int
+	// Passages are the paragraphs, items of lists and cells of tables.
+	Passages []Passage
+}
+
+// Passage is a paragraph, the text of an item of a list, or a cell of a table.
+type Passage struct {
+	Line, Words int
+	Cell        bool
 }
 
 // Block is a fenced block of code, or a comment that begins with an info string. Such a comment contains commands that
@@ -90,9 +103,12 @@ func Pages(root string) ([]*Page, error) {
 	return pages, nil
 }
 
+// comments matches the comments of a page, which readers do not see.
+var comments = regexp.MustCompile(`(?s)<!--.*?-->`)
+
 // Parse parses a page. Indented code is an error, because it cannot have an info string.
 func Parse(path string, source []byte) (*Page, error) {
-	p := &Page{Path: path, Anchors: map[string]bool{}}
+	p := &Page{Path: path, Anchors: map[string]bool{}, Words: len(bytes.Fields(comments.ReplaceAll(source, nil)))}
 	document := goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser().Parse(text.NewReader(source))
 	r := reader{page: p, source: source}
 	err := ast.Walk(document, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -123,6 +139,10 @@ func (r *reader) visit(node ast.Node) error {
 		r.reason = ""
 	}
 	switch node := node.(type) {
+	case *ast.Paragraph, *ast.TextBlock, *tables.TableCell:
+		_, cell := node.(*tables.TableCell)
+		words := len(bytes.Fields(node.Lines().Value(r.source)))
+		r.page.Passages = append(r.page.Passages, Passage{Line: r.line, Words: words, Cell: cell})
 	case *ast.FencedCodeBlock:
 		r.fenced(node, reason)
 	case *ast.CodeBlock:
