@@ -132,26 +132,32 @@ func TestAnObjectWhoseTypeIsNotServedHasTheKeyOfItsEntry(t *testing.T) {
 	}{
 		{
 			"recorded with the default namespace",
-			manifests.Key{Kind: "Widget", Namespace: "a", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"},
+			manifests.Key{Kind: "Widget", Namespace: "a", Name: "one"},
+			manifests.Key{Kind: "Widget", Name: "one"},
 			"inactive",
 		},
 		{
 			"recorded without a namespace",
-			manifests.Key{Kind: "Widget", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"}, "inactive",
+			manifests.Key{Kind: "Widget", Name: "one"},
+			manifests.Key{Kind: "Widget", Name: "one"},
+			"inactive",
 		},
 		{
 			"recorded with the namespace of its manifest",
 			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"},
-			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"}, "inactive",
+			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"},
+			"inactive",
 		},
 		{
 			"recorded in another namespace",
-			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"}, manifests.Key{Kind: "Widget", Name: "one"},
+			manifests.Key{Kind: "Widget", Namespace: "b", Name: "one"},
+			manifests.Key{Kind: "Widget", Name: "one"},
 			"left out",
 		},
 		{
 			"recorded with another name",
-			manifests.Key{Kind: "Widget", Namespace: "a", Name: "two"}, manifests.Key{Kind: "Widget", Name: "one"},
+			manifests.Key{Kind: "Widget", Namespace: "a", Name: "two"},
+			manifests.Key{Kind: "Widget", Name: "one"},
 			"left out",
 		},
 	} {
