@@ -48,7 +48,9 @@ func TestParse(t *testing.T) {
 		Links: []docs.Link{
 			{Line: 5, Destination: "other.md#top"}, {Line: 5, Destination: "picture.png", Image: true, Text: "an image"},
 		},
-		Anchors: map[string]bool{"a-page": true, "its-code-isnt-it": true, "a-page-1": true},
+		Anchors:  map[string]bool{"a-page": true, "its-code-isnt-it": true, "a-page-1": true},
+		Words:    31,
+		Passages: []docs.Passage{{Line: 5, Words: 7}, {Line: 17, Words: 3}},
 	}
 	if difference := cmp.Diff(want, got); difference != "" {
 		t.Error(difference)
