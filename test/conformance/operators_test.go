@@ -137,9 +137,9 @@ func servedBy(operator string) func(*gadget.Gadget) {
 	return func(g *gadget.Gadget) { g.Labels = map[string]string{operatorLabel: operator} }
 }
 
-// reconciles and activeWorkers are metrics of controller-runtime: the passes of all controllers, by controller and result,
-// and the workers of each controller that are making a pass. To gather all metrics instead would take longer with each
-// operator that a spec starts, and specs ask often.
+// reconciles and activeWorkers are metrics of controller-runtime: the passes of all controllers, by controller and
+// result, and the workers of each controller that are making a pass. To gather all metrics instead would take longer
+// with each operator that a spec starts, and specs ask often.
 var (
 	reconciles = sync.OnceValue(func() *prometheus.CounterVec {
 		return registered(prometheus.NewCounterVec(prometheus.CounterOpts{

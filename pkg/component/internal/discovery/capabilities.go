@@ -26,6 +26,8 @@ type Capabilities struct {
 	Summary
 	// kinds are the kinds that the API server serves, by group and version.
 	kinds map[string][]string
+	// outdated are the groups whose discovery failed, so that their kinds are those of an earlier reading.
+	outdated map[string]bool
 }
 
 // Summary identifies capabilities, so that the capabilities of two renderings can be compared.
@@ -75,7 +77,7 @@ type capabilityCache struct {
 	following bool
 	last      Capabilities
 	// contradicted is set after the API server gave another answer about a kind than last. Then the next reading wakes all
-	// subscribers, even if it equals last, because the kind may have gone and come back since last was read.
+	// subscribers, even if it equals last, because the kind may have been deleted and defined again since last was read.
 	contradicted bool
 	subscribers  map[string]subscriber
 }
@@ -149,11 +151,12 @@ func (c *capabilityCache) unsubscribe(owner string) {
 }
 
 // answered notes what the API server answered, after the last reading, to the question whether it serves a kind in one
-// of the versions, or in any version if there are none.
+// of the versions, or in any version if there are none. Answers about a group whose discovery failed do not count: a
+// group that does not respond looks like one that does not exist.
 func (c *capabilityCache) answered(served bool, gk schema.GroupKind, versions ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last.Digest != "" && c.last.Serve(gk, versions...) != served {
+	if c.last.Digest != "" && !c.last.outdated[gk.Group] && c.last.Serve(gk, versions...) != served {
 		c.contradicted = true
 	}
 }
@@ -238,6 +241,7 @@ func (c *capabilityCache) read(before Capabilities) (Capabilities, error) {
 	read := Capabilities{
 		Capabilities: generator.Capabilities{Version: *about},
 		kinds:        kindsByVersion(lists),
+		outdated:     map[string]bool{},
 	}
 	if partial != nil {
 		read.complete(before, slices.Collect(maps.Keys(partial.Groups)))
@@ -272,6 +276,7 @@ func (c *Capabilities) complete(before Capabilities, failed []schema.GroupVersio
 		switch {
 		case ok:
 			c.kinds[gv.String()] = kinds
+			c.outdated[gv.Group] = true
 		case before.Digest == "" || slices.Contains(before.Undiscovered, gv.String()):
 			c.Undiscovered = append(c.Undiscovered, gv.String())
 		}

@@ -261,6 +261,25 @@ func TestSubscribersWakeAfterAnAnswerThatContradictsTheLastReading(t *testing.T)
 	}
 }
 
+func TestAnswersAboutAGroupThatDoesNotRespondWakeNobody(t *testing.T) {
+	s, woken := cacheOf(t, serves("a", "A")), 0
+	now, err := s.current(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.server = serves("b", "B", "a")
+	s.subscribe("owner", now.Digest, func() { woken++ })
+	if err := s.refresh(); err != nil {
+		t.Fatal(err)
+	}
+	woken = 0
+	s.subscribe("owner", s.known().Digest, func() { woken++ })
+	s.answered(false, schema.GroupKind{Group: "a", Kind: "A"})
+	if err := s.refresh(); err != nil || woken != 0 {
+		t.Errorf("the subscriber was woken %d times, with the error %v", woken, err)
+	}
+}
+
 func TestARenderingIsDoneAgainWhen(t *testing.T) {
 	for _, c := range []struct {
 		name          string

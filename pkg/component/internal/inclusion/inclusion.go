@@ -58,25 +58,27 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	d := Decision{Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}}
 	for i, o := range set {
 		r := e.result(i)
-		o.Key = in.recordedKey(o)
 		switch {
 		case r.excluded, r.inactive() && o.Settings.IsObserved():
-			d.Excluded[o.Key] = !o.Settings.IsObserved()
-		case r.inactive() && !in.Recorded(o.Key):
-		default:
-			o.Held = r.held
-			if r.held == nil && r.undecided != nil {
-				o.Undecided = &set[*r.undecided].Key
+			d.Excluded[in.recordedKey(o)] = !o.Settings.IsObserved()
+			continue
+		case r.inactive():
+			if o.Key = in.recordedKey(o); !in.Recorded(o.Key) {
+				continue
 			}
-			d.Desired = append(d.Desired, o)
+		case r.held == nil && r.undecided != nil:
+			o.Undecided = &set[*r.undecided].Key
 		}
+		o.Held = r.held
+		d.Desired = append(d.Desired, o)
 	}
 	d.LeftOut = e.leftOut()
 	return d
 }
 
-// recordedKey returns the key of an object in the inventory. The key of an object whose type is not served has no default
-// namespace. If the type was served when the object was recorded, the key in the inventory has it.
+// recordedKey returns the key of an object in the inventory. The key of an object whose type is not served has no
+// default namespace. If the type was served when the object was recorded, the key in the inventory has one. Only an
+// object that nothing in the plan depends on may get this key, because dependencies name the key of the set.
 func (in Inputs) recordedKey(o manifests.Object) manifests.Key {
 	key := o.Key
 	if o.Scope != manifests.ScopeUnknown || key.Namespace != "" {

@@ -83,7 +83,7 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 }
 
 // mayHaveChanged reports whether a look-up must be repeated. A type that was not served has no watch. It may be served
-// since the API server serves other types, or if it has gone and come back since the capabilities were read.
+// since the API server serves other types, or if it was deleted and defined again since the capabilities were read.
 func mayHaveChanged(t target.Target, o Owner, r Result, now discovery.Capabilities, otherTypes bool) bool {
 	ref, served := r.reference()
 	if !served {

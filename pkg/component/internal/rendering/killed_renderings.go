@@ -23,8 +23,9 @@ type Kills struct {
 	cause *generator.KilledError
 }
 
-// attempt identifies what is rendered: the digest of the inputs, the target cluster, the values of exports, and the last
-// request for a pass by annotation, with which a person asks for another attempt.
+// attempt identifies what is rendered: the digest of the inputs, the target cluster, the values of the exports that
+// earlier renderings asked for, and the last request for a pass by annotation, with which a person asks for another
+// attempt.
 type attempt struct{ inputs, cluster, exports, requested string }
 
 func (r Request) attempt() attempt {
