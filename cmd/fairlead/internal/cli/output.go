@@ -3,7 +3,7 @@ package cli
 import "github.com/spf13/cobra"
 
 const outputTopic = `Most commands that show something have the flag -o with the formats json and yaml for programs. The
-format name prints an object per line, as kubectl does, and kubectl and fairlead accept these names as arguments.
+format name prints an object per line, as kubectl does, and other commands accept these names as arguments.
 
 Results and progress are on stdout, warnings and errors on stderr. A command that has printed nothing for a second
 prints what it does as a line on stderr, if stderr is a terminal. The first line of the result replaces this line.
