@@ -25,7 +25,7 @@ import (
 const (
 	// processes is the number of processes that share the specs. Most of the time specs wait for controllers of
 	// Kubernetes, or check that nothing happens.
-	processes = 4
+	processes = 5
 	// claimsVariable is an environment variable with the folder in which processes claim specs. It is not set in the first
 	// process.
 	claimsVariable = "FAIRLEAD_CONFORMANCE_CLAIMS"
