@@ -327,7 +327,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/externals", "facts and calls of externals; plan decides",
-		`api/meta/v1alpha1 internal/digests internal/marks internal/settingtext pkg/component/external
+		`api/meta/v1alpha1 internal/digests internal/due internal/marks internal/settingtext pkg/component/external
 			pkg/component/internal/externalstate pkg/component/internal/inspect pkg/component/internal/outcome
 			pkg/component/internal/plan pkg/component/internal/ready pkg/component/result pkg/generator pkg/manifests`,
 		"",
