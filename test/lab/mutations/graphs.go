@@ -36,12 +36,12 @@ var graphs = []mutation{
 	},
 	{
 		"an applied object whose condition active-when is false is pruned", "inclusion/inclusion.go",
-		`case r.inactive() && !in.Recorded(o.Key):`, `case r.inactive():`,
+		`if o.Key = in.recordedKey(o); !in.Recorded(o.Key) {`, `if o.Key = in.recordedKey(o); true {`,
 		"The conditions of dependents",
 	},
 	{
 		"a type whose definition was deleted counts as served", "discovery/reader.go",
-		`(gk.Group == "" || !r.capabilities.known().lack(gk))`, `(gk.Group == "" || true)`,
+		`(gk.Group == "" || r.capabilities.known().mayServe(gk))`, `(gk.Group == "" || true)`,
 		"an applied object whose definition is deleted",
 	},
 	{
