@@ -21,7 +21,7 @@ func readSite(t *testing.T, name string, into any) {
 	}
 }
 
-// make site-check looks at pages, and CI has no Node.js to run it.
+// make site-check visits these pages. It needs Node.js, which most test runs do not have.
 func TestSiteVisitsPagesThatExist(t *testing.T) {
 	var visited []string
 	readSite(t, "visited.json", &visited)
