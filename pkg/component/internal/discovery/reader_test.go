@@ -455,6 +455,39 @@ func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
 	inTime(t, "the subscriber", func() { <-woken })
 }
 
+func TestSubscribersAreWokenWhenAMissingKindIsBackAtTheNextReading(t *testing.T) {
+	for name, miss := range map[string]func(*Reader) bool{
+		"Scope": func(r *Reader) bool {
+			scope, err := r.Scope(kind("Widget"))
+			return err == nil && scope == manifests.ScopeUnknown
+		},
+		"Serves": func(r *Reader) bool {
+			served, err := r.Serves(kind("Widget").GroupKind())
+			return err == nil && !served
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, api, _ := reading(t)
+			r.capabilities.follow = func() {}
+			now, err := r.Capabilities(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			woken := 0
+			r.Subscribe("owner", now.Digest, func() { woken++ })
+			all := api.groups["example.com/v1"]
+			api.serve("example.com/v1", clusters)
+			if !miss(r) {
+				t.Fatal("the kind is served without its definition")
+			}
+			api.serve("example.com/v1", all...)
+			if err := r.capabilities.refresh(); err != nil || woken != 1 {
+				t.Errorf("the subscriber was woken %d times, with the error %v", woken, err)
+			}
+		})
+	}
+}
+
 func TestMapperFindsResources(t *testing.T) {
 	r, _, _ := reading(t)
 	m, gvr, gvk := r.Mapper(), widgetResource, kind("Widget")
