@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -175,6 +177,21 @@ var _ = Describe("Published exports of a component:", func() {
 		Expect(copied()).To(HaveKeyWithValue("Component-db-host", `"10.0.0.2"`))
 		Expect(inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("configmaps").Writes()).To(BeEmpty())
 		stop()
+	})
+
+	It("are awaited without a timeout", func(ctx SpecContext) {
+		runOperator(operator, operatorOptions{generate: generator.GeneratorFunc(copyReferences)})
+		web := newGadget(ctx, namespace, "web", "", servedBy(operator), func(g *gadget.Gadget) {
+			g.Spec.Timeout = &metav1.Duration{Duration: time.Millisecond}
+			g.Spec.References = []metav1alpha1.Reference{{
+				Kind: metav1alpha1.ComponentReference, Type: "Gadget.gadgets.example.com", Name: "db", Export: "host",
+			}}
+		})
+		expectCondition(ctx, web, metav1alpha1.ConditionReady, HavePrefix("False ExportMissing"))
+		requestPass(ctx, web, operator)
+		settle(ctx, operator)
+		Expect(current(ctx, web).Status.Status).
+			To(And(HaveField("State", metav1alpha1.StateProgressing), HaveField("ProgressingSince", BeNil())))
 	})
 
 	It("keep their former values if the values are together too large", func(ctx SpecContext) {

@@ -122,7 +122,7 @@ const (
 	// ReasonReferenceNotFound: a referenced Secret or ConfigMap does not exist.
 	ReasonReferenceNotFound = "ReferenceNotFound"
 	// ReasonExportMissing: nothing is rendered, because the component waits for a published export of another component.
-	// The message names both.
+	// The message names both. The timeout of the component does not run meanwhile.
 	ReasonExportMissing = "ExportMissing"
 	// ReasonReferenceCycle: the component reads an export that depends on its own exports. The message names the cycle.
 	ReasonReferenceCycle = "ReferenceCycle"
@@ -258,7 +258,7 @@ type Status struct {
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
 	// ProgressingSince is the time when the reconciler began to work towards the current inputs. The timeout starts at
-	// this time.
+	// this time. It is not set while the component waits for another component.
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
 

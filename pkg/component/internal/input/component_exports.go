@@ -236,7 +236,7 @@ func missingExports(refs []Reference) error {
 		return nil
 	}
 	return &passerror.Error{
-		Reason: metav1alpha1.ReasonExportMissing, State: metav1alpha1.StateProgressing, Terminal: true,
+		Reason: metav1alpha1.ReasonExportMissing, Terminal: true, Waits: true,
 		Message: "it waits for " + strings.Join(texts, "; "),
 	}
 }

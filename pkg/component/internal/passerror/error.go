@@ -30,10 +30,13 @@ type Error struct {
 	Reason, Message string
 	// Terminal is set if a retry cannot succeed until a person or another controller changes something.
 	Terminal bool
+	// Waits is set if the component waits for a change of another object, which starts the next pass. This is not a
+	// failure, and the timeout of the component does not run meanwhile.
+	Waits bool
 	// RetryAfter is the delay before the next attempt. If RetryAfter is zero, the back-off determines the delay.
 	RetryAfter time.Duration
 	// State is the state of the component because of the error. If State is empty, the state is Stalled for a terminal
-	// error, and Progressing otherwise.
+	// error of a component that does not wait, and Progressing otherwise.
 	State metav1alpha1.State
 	// Cause is the error of an author's code, or of manifests, if there is one.
 	Cause error
@@ -47,7 +50,7 @@ func (e *Error) EffectiveState() metav1alpha1.State {
 	switch {
 	case e.State != "":
 		return e.State
-	case e.Terminal:
+	case e.Terminal && !e.Waits:
 		return metav1alpha1.StateStalled
 	}
 	return metav1alpha1.StateProgressing

@@ -357,7 +357,7 @@ func otherFinalizers(c *Component, ours components.Finalizers) error {
 		return nil
 	}
 	return &passerror.Error{
-		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting,
+		Reason: metav1alpha1.ReasonForeignFinalizers, State: metav1alpha1.StateDeleting, Waits: true,
 		Message: "dependents are not deleted until other controllers have removed their finalizers: " +
 			strings.Join(others, ", "),
 	}

@@ -61,8 +61,13 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		setRepairConflicts(&next, r)
 		setOverridden(&next, r)
 	}
-	v, since := Judge(r.Component, r.Deleting, r.Outcome, r.Failure).WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
-	next.ProgressingSince = since
+	v := Judge(r.Component, r.Deleting, r.Outcome, r.Failure)
+	if r.Failure != nil && r.Failure.Waits {
+		// The timeout does not run while the component waits for another object, and starts when the wait ends.
+		next.ProgressingSince = nil
+	} else {
+		v, next.ProgressingSince = v.WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
+	}
 	setVerdict(&next, r.Generation, v, r.Now)
 	if r.Outcome.Inventory != nil && !r.Outcome.Unrendered && !r.Deleting {
 		// Without an inventory, the pass ended before it applied the revision. So only a pass with an inventory enters
@@ -125,7 +130,7 @@ func Suspended(cause string) *passerror.Error {
 		message += ": " + passerror.Truncate(cause, MaxSource)
 	}
 	return &passerror.Error{
-		Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended,
+		Reason: metav1alpha1.ReasonSuspended, Message: message, State: metav1alpha1.StateSuspended, Waits: true,
 	}
 }
 

@@ -514,6 +514,23 @@ func TestProgressBecomesStalledAfterItsTimeout(t *testing.T) {
 	}
 }
 
+func TestTheTimeoutDoesNotRunWhileAComponentWaitsForAnotherObject(t *testing.T) {
+	began := time.Unix(1000, 0)
+	status, late := metav1alpha1.Status{ProgressingSince: new(metav1.NewTime(began))}, began.Add(time.Hour)
+	failure := &passerror.Error{Reason: metav1alpha1.ReasonExportMissing, Message: "it waits", Terminal: true, Waits: true}
+	status, v := Next(status, Report{Failure: failure, Timeout: time.Minute, Now: late})
+	if v.State != metav1alpha1.StateProgressing || v.Reason != metav1alpha1.ReasonExportMissing ||
+		status.ProgressingSince != nil {
+		t.Errorf("the verdict is %+v since %s", v, status.ProgressingSince)
+	}
+	status, v = Next(status, Report{
+		Failure: &passerror.Error{Reason: metav1alpha1.ReasonRetrying}, Timeout: time.Minute, Now: late,
+	})
+	if v.Reason != metav1alpha1.ReasonRetrying || !status.ProgressingSince.Time.Equal(late) {
+		t.Errorf("after the wait the verdict is %+v since %s, want the full time", v, status.ProgressingSince)
+	}
+}
+
 func TestPinnedValuesAreACondition(t *testing.T) {
 	now := time.Unix(0, 0)
 	pinned := WithPinnedValues(metav1alpha1.Status{}, "Secret shop/a data.x", 2, now)

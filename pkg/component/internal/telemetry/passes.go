@@ -3,7 +3,6 @@ package telemetry
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -173,10 +172,7 @@ type PassEnd struct {
 // failing reports whether a pass failed, so that it is retried or a person has to act.
 func failing(o outcome.Outcome, p *passerror.Error) bool {
 	if p != nil {
-		waits := []string{
-			metav1alpha1.ReasonSuspended, metav1alpha1.ReasonForeignFinalizers, metav1alpha1.ReasonExportMissing,
-		}
-		return !slices.Contains(waits, p.Reason)
+		return !p.Waits
 	}
 	failed, _ := o.Failures()
 	return len(failed) > 0

@@ -68,12 +68,12 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 		{
 			"suspended components do not fail", metav1alpha1.StateSuspended,
 			outcome.Outcome{},
-			&passerror.Error{Reason: metav1alpha1.ReasonSuspended}, "Suspended", false,
+			&passerror.Error{Reason: metav1alpha1.ReasonSuspended, Waits: true}, "Suspended", false,
 		},
 		{
 			"foreign finalizers are not a failure", metav1alpha1.StateDeleting,
 			outcome.Outcome{},
-			&passerror.Error{Reason: metav1alpha1.ReasonForeignFinalizers}, "Deleting", false,
+			&passerror.Error{Reason: metav1alpha1.ReasonForeignFinalizers, Waits: true}, "Deleting", false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
