@@ -102,6 +102,11 @@ var observing = []mutation{
 		"a drift that others make again and again is repaired with back-off",
 	},
 	{
+		"an observation that is set does not end the pause", "externals/polls.go",
+		"	case <-p.changed:\n", "",
+		"an external is created, updated, repaired, pruned and deleted with its component",
+	},
+	{
 		"the interval that an answer asks for is ignored", "externals/answers.go",
 		`	if interval <= 0 {`, `	if interval = 0; interval <= 0 {`,
 		"PollAfter delays the next poll of an external, until its spec changes",
