@@ -95,8 +95,8 @@ var informing = []mutation{
 	{
 		"an object of a namespace that is not watched is no failure", "related/watch.go",
 		`case slices.Contains(w.namespaces, key.Namespace):`,
-		`case true:`,
-		"namespace",
+		`case slices.Contains(w.namespaces, key.Namespace) || true:`,
+		"an object in a namespace that the operator does not watch is an error",
 	},
 	{
 		"inventories of idle components are never dropped", "components/idle.go",
