@@ -41,7 +41,7 @@ type Reconciler[T Component] struct {
 	gvk        schema.GroupVersionKind
 	components *components.Store
 	recorder   events.EventRecorder
-	memories   *reconcile.Memories
+	states     *reconcile.States
 	triggers   triggers
 	// forgetters drop what the process keeps of a component.
 	forgetters reconcile.Forgetters
@@ -60,9 +60,9 @@ type Reconciler[T Component] struct {
 // of finalizer, labels and annotations. Two reconcilers with the same name must not serve the same cluster.
 func NewReconciler[T Component](name string, g generator.Generator, o Options) *Reconciler[T] {
 	r := &Reconciler[T]{
-		name: name, generator: g, options: o.WithDefaults(), memories: &reconcile.Memories{}, eventSources: &eventsources.Set{},
+		name: name, generator: g, options: o.WithDefaults(), states: &reconcile.States{}, eventSources: &eventsources.Set{},
 	}
-	r.forgetters.OfComponent(r.memories.Forget)
+	r.forgetters.OfComponent(r.states.Forget)
 	r.forgetters.OfComponent(r.eventSources.Forget)
 	return r
 }

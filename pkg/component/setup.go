@@ -115,10 +115,10 @@ func (r *Reconciler[T]) buildController(
 		if err := p.metrics.Start(ctx); err != nil {
 			return err
 		}
-		p.metrics.ExportMemory(ctx, p.budget)
+		p.metrics.ExportBudget(ctx, p.budget)
 		r.runner = r.newRunner(p, r.newPorts(ctx, p, mgr.GetConfig().UserAgent))
 		started <- r.runner.Externals
-		collected := collectedComponents{stores: stores, memories: r.memories, wake: r.triggers.wake}
+		collected := collectedComponents{stores: stores, states: r.states, wake: r.triggers.wake}
 		go r.newCollector(p, collected).Run(ctx)
 		guards := applier.GuardCollector{
 			Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
@@ -126,7 +126,7 @@ func (r *Reconciler[T]) buildController(
 		}
 		go guards.Run(ctx)
 		r.local.Store(p.local)
-		go r.options.Limits.IdleInventory.kept().Run(ctx, r.memories.DropIdleInventories)
+		go r.options.Limits.IdleInventory.kept().Run(ctx, r.states.DropIdleInventories)
 		r.eventSources.Start(ctx, r.eventSourceHost(p))
 		context.AfterFunc(ctx, r.options.monitor(r.name).ExportEventSources(r.eventSources))
 		r.triggers.start(
@@ -233,8 +233,8 @@ func (r *Reconciler[T]) namesOther(obj client.Object) bool {
 	if !ok {
 		return false
 	}
-	memory := r.memories.Known(client.ObjectKeyFromObject(obj))
-	return memory != nil && memory.Inventory.NamesOther(component.GetStatus())
+	state := r.states.Known(client.ObjectKeyFromObject(obj))
+	return state != nil && state.Inventory.NamesOther(component.GetStatus())
 }
 
 // sameMetadata reports whether two objects have equal labels, annotations, finalizers and owner references.

@@ -49,11 +49,11 @@ func (r *Reconciler[T]) newStores(c client.Client, reader client.Reader) stores 
 		Name: r.name, Finalizers: r.options.finalizers(r.name), FieldOwners: r.options.fieldOwners(r.name), GVK: r.gvk,
 		New:    func() (components.Object, error) { return newObject[T]() },
 		Client: c, Reader: reader, Idle: r.options.Limits.IdleInventory.kept(),
-		Memories: r.memories.Objects(), StatusWritten: r.memories.StatusWritten,
+		States: r.states.Objects(), StatusWritten: r.states.StatusWritten,
 		NeedsPass: r.needsPass, Wake: r.triggers.wake, OwnerChanged: r.forgetters.ForgetOwner,
 	}
 	options.Idle.Serve(options.FieldOwners)
-	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
+	owners, passes := components.NewOwners(options), components.NewPasses(options.States)
 	return stores{store: components.NewStore(options, owners, passes), owners: owners, passes: passes}
 }
 
@@ -127,7 +127,7 @@ func (r *Reconciler[T]) build(
 		},
 		inventories: inventory.NewStore(inventory.Options{
 			Reconciler: r.name, Finalizers: r.options.finalizers(r.name), StatusBytes: r.options.Limits.StatusInventory,
-			Components: store, Owners: owners, Records: secrets, Memories: r.memories.Inventories(),
+			Components: store, Owners: owners, Records: secrets, States: r.states.Inventories(),
 		}),
 		metrics: passMetrics, budget: memory,
 		turns: remoteTurns(r.options.Limits.MaxConcurrentReconciles, r.triggers.wake),
@@ -137,7 +137,7 @@ func (r *Reconciler[T]) build(
 // record returns the records of the components. outside are their externals; nil if they have none.
 func (r *Reconciler[T]) record(p parts, outside *reconcile.Externals) reconcile.ComponentRecord {
 	return reconcile.ComponentRecord{
-		Inventories: p.inventories, Secrets: p.secrets, Components: p.store, Owners: p.owners, Memories: r.memories,
+		Inventories: p.inventories, Secrets: p.secrets, Components: p.store, Owners: p.owners, States: r.states,
 		DeletePolicy: p.applier.DefaultDeletePolicy(), Externals: outside,
 	}
 }
@@ -198,7 +198,7 @@ func (r *Reconciler[T]) newRunner(p parts, ports reconcile.Ports) *reconcile.Run
 			Ports: ports, Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(),
 			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake,
 		},
-		Turns: p.turns, Budget: p.budget, Sources: p.rendering, Memories: r.memories, Kind: r.gvk.Kind,
+		Turns: p.turns, Budget: p.budget, Sources: p.rendering, States: r.states, Kind: r.gvk.Kind,
 		MinInterval: r.options.Intervals.Min, Limiter: limit, TellDependent: tellDependent, Forgetters: &r.forgetters,
 	}
 }
@@ -265,8 +265,8 @@ func (r *Reconciler[T]) checkWatchScope(local *target.Connection) error {
 // guards.
 type collectedComponents struct {
 	stores
-	memories *reconcile.Memories
-	wake     func(types.NamespacedName)
+	states *reconcile.States
+	wake   func(types.NamespacedName)
 }
 
 // Cached implements records.Components.
@@ -312,12 +312,12 @@ func (c collectedComponents) Exists(ctx context.Context, owner manifests.Owner) 
 
 // Unnamed implements records.Components.
 func (c collectedComponents) Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata) {
-	c.memories.Of(component).Inventory.Records.AddUnnamedSecret(secret)
+	c.states.Of(component).Inventory.Records.AddUnnamedSecret(secret)
 	c.wake(component)
 }
 
 // Lost implements records.Components.
 func (c collectedComponents) Lost(component types.NamespacedName, kind records.Kind) {
-	c.memories.Of(component).Inventory.Records.SetID(kind, records.Lost)
+	c.states.Of(component).Inventory.Records.SetID(kind, records.Lost)
 	c.wake(component)
 }

@@ -41,13 +41,13 @@ type Injector struct {
 	life  context.Context
 	crash context.CancelFunc
 	// underWay counts the requests that the API server works on.
-	underWay int
-	last     time.Time
-	start    time.Time
-	log      []string
-	met      map[Fault]int
-	tally    tally
-	memory   memory
+	underWay      int
+	last          time.Time
+	start         time.Time
+	log           []string
+	met           map[Fault]int
+	tally         tally
+	pastResponses pastResponses
 }
 
 // NewInjector returns an injector whose first step has begun. Crashes happen in the steps of a Scenario only.
@@ -203,7 +203,7 @@ func (c *connection) RoundTrip(r *http.Request) (*http.Response, error) {
 	case Crash:
 		return nil, c.stop(r, dice.IntN(2) == 0)
 	case Stale:
-		if old := c.injector.memory.recall(r, dice); old != nil {
+		if old := c.injector.pastResponses.recall(r, dice); old != nil {
 			return old, nil
 		}
 	case Delay:

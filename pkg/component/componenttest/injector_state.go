@@ -52,7 +52,7 @@ func (i *Injector) remember(r *http.Request, response *http.Response, body []byt
 		i.tally.write(t, response.StatusCode == http.StatusCreated && isOwned(object.Metadata.Labels))
 	}
 	if r.Method != http.MethodDelete && t.subresource == "" {
-		i.memory.keep(t, r.Header.Get("Accept"), object.Metadata.UID, response, body)
+		i.pastResponses.keep(t, r.Header.Get("Accept"), object.Metadata.UID, response, body)
 	}
 }
 
@@ -112,33 +112,33 @@ func (t tally) written() []target {
 const remembered = 4
 
 // memory holds what objects were, for stale reads.
-type memory struct {
+type pastResponses struct {
 	mu     sync.Mutex
-	states map[string][]state
+	states map[string][]pastResponse
 }
 
 // state is an answer that was right once.
-type state struct {
+type pastResponse struct {
 	uid    string
 	header http.Header
 	body   []byte
 }
 
 // keep remembers a state. An object that was created again has none of its predecessor's: no API server mixes them up.
-func (m *memory) keep(t target, accept, uid string, response *http.Response, body []byte) {
+func (m *pastResponses) keep(t target, accept, uid string, response *http.Response, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	key := fmt.Sprint(t, accept)
-	states := append(m.states[key], state{uid: uid, header: response.Header.Clone(), body: body})
-	states = slices.DeleteFunc(states, func(s state) bool { return s.uid != uid })
+	states := append(m.states[key], pastResponse{uid: uid, header: response.Header.Clone(), body: body})
+	states = slices.DeleteFunc(states, func(s pastResponse) bool { return s.uid != uid })
 	if m.states == nil {
-		m.states = map[string][]state{}
+		m.states = map[string][]pastResponse{}
 	}
 	m.states[key] = states[max(0, len(states)-remembered):]
 }
 
 // recall returns an older state of what a request reads, or nil.
-func (m *memory) recall(r *http.Request, dice *rand.Rand) *http.Response {
+func (m *pastResponses) recall(r *http.Request, dice *rand.Rand) *http.Response {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	states := m.states[fmt.Sprint(resourceOf(r.URL.Path), r.Header.Get("Accept"))]

@@ -112,7 +112,7 @@ func TestAStaleReadIsOfTheSameObject(t *testing.T) {
 			err, s.reached.Load())
 	}
 	t1 := target{version: "v1", namespace: "shop", resource: "configmaps", name: "a"}
-	injector.memory.keep(t1, "", "u2", &http.Response{Header: http.Header{}}, []byte("recreated"))
+	injector.pastResponses.keep(t1, "", "u2", &http.Response{Header: http.Header{}}, []byte("recreated"))
 	if _, body, err := send(t, transport, s, http.MethodGet, object); err != nil || body != "recreated" {
 		t.Errorf("a read of a recreated object must not return the deleted object, got %q, %v", body, err)
 	}

@@ -121,7 +121,7 @@ func (p Preview[T]) run(
 	}
 	limit(simulator)
 	simulator.Published = copied.GetStatus().Exports
-	c := &reconcile.Component{Object: copied, Memory: &reconcile.Memory{}, Declared: pass.Author.Declare(copied)}
+	c := &reconcile.Component{Object: copied, State: &reconcile.State{}, Declared: pass.Author.Declare(copied)}
 	c.AdoptUnowned = p.AdoptUnowned
 	last := copied.GetStatus().Revision
 	// A pass whose rendering has outdated values of exports is made again, as by the reconciler. Pass.Apply bounds this.

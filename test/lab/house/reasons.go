@@ -93,7 +93,7 @@ var reasons = []reason{
 		"it has the simulated state of all objects, which the plans of one preview share",
 	},
 	{
-		fieldsMeasure, "reconcile.Memory",
+		fieldsMeasure, "reconcile.State",
 		"it is all that the process keeps for a component, so that one place forgets it",
 	},
 	{

@@ -32,7 +32,7 @@ type Options struct {
 // in memory. Applier is safe for concurrent use by different owners.
 type Applier struct {
 	options Options
-	memory  memory
+	state   state
 }
 
 // New returns an Applier.
@@ -85,14 +85,14 @@ func (a *Applier) Protector(client *target.Client, r Request) *protect.Protector
 }
 
 // Forget drops the state that the applier keeps for an owner. If a guard is left, the GuardCollector removes it.
-func (a *Applier) Forget(owner manifests.Owner) { a.memory.forget(owner.ID()) }
+func (a *Applier) Forget(owner manifests.Owner) { a.state.forget(owner.ID()) }
 
 // run makes a plan, executes its actions, and repeats this until a plan has no actions.
 func (a *Applier) run(
 	ctx context.Context, client *target.Client, r Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {
-	a.memory.begin(r.Owner.ID())
-	defer a.memory.end(r.Owner.ID())
+	a.state.begin(r.Owner.ID())
+	defer a.state.end(r.Owner.ID())
 	facts, ok := a.Watch(ctx, client, r)
 	if !ok {
 		return outcome.Outcome{Outcome: result.Outcome{Inventory: r.Inventory, Observing: true}}, nil
@@ -177,7 +177,7 @@ func (a *Applier) carryOut(
 	for i, result := range a.execute(ctx, client, waves, r, actions) {
 		changes = a.learn(client, facts, actions[i], result, changes)
 	}
-	a.memory.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
+	a.state.keepRepairs(facts.Owner, r.RepairNonce, facts.Repairs)
 	if err := r.ended(ctx); err != nil {
 		return changes, err
 	}
@@ -192,7 +192,7 @@ func (a *Applier) learn(
 	changes = Fold(facts.Results, action, result, changes)
 	if action.Verb.Guards() {
 		facts.Guard = facts.Guard.After(action, result, facts.Now)
-		a.memory.keepGuard(facts.Owner, facts.Guard, client)
+		a.state.keepGuard(facts.Owner, facts.Guard, client)
 	}
 	if kept, ok := action.Remembered(result); ok {
 		facts.Repairs[action.Key] = kept
@@ -206,11 +206,11 @@ func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []result.Change, guard createGuard,
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
-	a.memory.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
+	a.state.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
 	if decided.Applied {
-		a.memory.keepAccepted(facts.Owner, nil)
+		a.state.keepAccepted(facts.Owner, nil)
 	}
-	a.memory.keepNames(facts.Owner, reviewerOf(client, r), facts.Names.Known, decided.Unnamed(facts))
+	a.state.keepNames(facts.Owner, reviewerOf(client, r), facts.Names.Known, decided.Unnamed(facts))
 	awaitNamespaces(client, facts.Owner, decided.Waiting, r.Wake)
 	a.keepObserved(client, facts)
 	unheard := awaitAbsent(client, facts.Owner, decided.Waiting, facts.Observed, r.Wake)

@@ -213,11 +213,11 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	if o := c.apply(); len(o.Changes) != 1 || o.Changes[0].Reason != string(plan.ReasonMissing) {
 		t.Fatalf("the deleted object must be created again, got %+v", o)
 	}
-	kept := c.applier.memory.repairsOf(component.ID(), "x")
+	kept := c.applier.state.repairsOf(component.ID(), "x")
 	if repair := kept[keyOf("a")]; len(repair.Losses) != 1 || !repair.Last.Equal(start) {
 		t.Errorf("the repair of the missing object is not remembered: %+v", kept)
 	}
-	if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
+	if got := c.applier.state.repairsOf(component.ID(), "y"); len(got) != 0 {
 		t.Errorf("the repairs of another repair nonce are kept: %+v", got)
 	}
 
@@ -239,7 +239,7 @@ func TestRepairsAreRememberedUntilTheNonceChanges(t *testing.T) {
 	})
 	t.Run("forgetting an owner forgets its repairs", func(t *testing.T) {
 		c.applier.Forget(component)
-		if got := c.applier.memory.repairsOf(component.ID(), "y"); len(got) != 0 {
+		if got := c.applier.state.repairsOf(component.ID(), "y"); len(got) != 0 {
 			t.Errorf("the repairs of the component remain after Forget: %+v", got)
 		}
 	})
@@ -333,9 +333,9 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 	if len(o.Waiting) != 1 || o.Waiting[0].Reason != string(plan.WaitUnguarded) || !o.NextDue.After(start) {
 		t.Errorf("the deletion must wait for the guard of the definition, got %+v", o)
 	}
-	if known := c.applier.memory.guardOf(component); !known.SetUp.Equal(start) ||
+	if known := c.applier.state.guardOf(component); !known.SetUp.Equal(start) ||
 		!known.EffectiveSince.IsZero() {
-		t.Errorf("the memory has the wrong state of the guard: %+v", known)
+		t.Errorf("the state has the wrong state of the guard: %+v", known)
 	}
 
 	refused = true
@@ -344,8 +344,8 @@ func TestDefinitionIsDeletedAfterAGuardHolds(t *testing.T) {
 		t.Errorf("the definition was deleted before the admission guard was in effect long enough: %+v", o)
 	}
 	c.expect("before", "POST customresourcedefinitions")
-	if known := c.applier.memory.guardOf(component); !known.EffectiveSince.Equal(c.request.Now) {
-		t.Errorf("the memory does not have the time at which the guard took effect: %+v", known)
+	if known := c.applier.state.guardOf(component); !known.EffectiveSince.Equal(c.request.Now) {
+		t.Errorf("the state does not have the time at which the guard took effect: %+v", known)
 	}
 
 	c.request.Now = c.request.Now.Add(time.Second)

@@ -60,7 +60,7 @@ type GuardCollector struct {
 // Run removes unused guards until ctx ends.
 func (c *GuardCollector) Run(ctx context.Context) {
 	wake := make(chan struct{}, 1)
-	c.Applier.memory.setChanged(func() {
+	c.Applier.state.setChanged(func() {
 		select {
 		case wake <- struct{}{}:
 		default:
@@ -72,7 +72,7 @@ func (c *GuardCollector) Run(ctx context.Context) {
 	}
 }
 
-// wait waits until ctx ends, the memory changes, or a time is reached. The zero time is never reached.
+// wait waits until ctx ends, the state changes, or a time is reached. The zero time is never reached.
 func (c *GuardCollector) wait(ctx context.Context, due time.Time, wake <-chan struct{}) {
 	var alarm <-chan time.Time
 	if !due.IsZero() {
@@ -88,7 +88,7 @@ func (c *GuardCollector) wait(ctx context.Context, due time.Time, wake <-chan st
 }
 
 // collect removes the guards that are not in use. It returns the time of the next call, or zero if only a changed
-// memory requires a call.
+// state requires a call.
 func (c *GuardCollector) collect(ctx context.Context) (due time.Time) {
 	now := c.Clock.Now()
 	sooner := func(at time.Time) {
@@ -99,7 +99,7 @@ func (c *GuardCollector) collect(ctx context.Context) (due time.Time) {
 	if !c.SkipSearch && !c.listed && !c.list(ctx) {
 		sooner(now.Add(guardRetry))
 	}
-	unused, next := c.Applier.memory.takeUnused(now.Add(-guardIdle))
+	unused, next := c.Applier.state.takeUnused(now.Add(-guardIdle))
 	if !next.IsZero() {
 		sooner(later(next.Add(guardIdle), now.Add(time.Second)))
 	}
@@ -167,7 +167,7 @@ func (c *GuardCollector) mayBeUsed(ctx context.Context, g execute.Guard, now tim
 
 // remove removes a guard, unless a pass of this process uses it. It reports whether nothing is left to do.
 func (c *GuardCollector) remove(ctx context.Context, g unusedGuard) (done bool) {
-	if c.Applier.memory.hasGuard(g.ownerID) {
+	if c.Applier.state.hasGuard(g.ownerID) {
 		return true
 	}
 	result := g.client.Executor.Run(ctx, nil, []plan.Action{{

@@ -94,7 +94,7 @@ func TestGuardsOfEarlierProcessesAreRemoved(t *testing.T) {
 
 func TestUnusedGuardsAreRemoved(t *testing.T) {
 	c := newCluster(t)
-	c.applier.memory.setChanged(func() {})
+	c.applier.state.setChanged(func() {})
 	c.desire(definition())
 	c.apply()
 	c.establish()

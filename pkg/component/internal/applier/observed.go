@@ -29,7 +29,7 @@ func (a *Applier) observed(client *target.Client, r Request) (states plan.Snapsh
 	wanted := observedObjects(r.Desired)
 	if len(wanted) == 0 {
 		client.Awaited.Release(name)
-		a.memory.keepRead(r.Owner.ID(), nil)
+		a.state.keepRead(r.Owner.ID(), nil)
 		return nil, true
 	}
 	states = plan.Snapshot{}
@@ -43,7 +43,7 @@ func (a *Applier) observed(client *target.Client, r Request) (states plan.Snapsh
 		refs[wanted[i].Key] = ref
 	}
 	client.Awaited.Watch(name, client.Reader, slices.Collect(maps.Values(refs)), r.Wake)
-	read := a.memory.readBy(r.Owner.ID(), client)
+	read := a.state.readBy(r.Owner.ID(), client)
 	for key, ref := range refs {
 		version, known, failure := client.Awaited.Version(client.Reader, ref)
 		switch {
@@ -113,11 +113,11 @@ func (a *Applier) keepObserved(client *target.Client, f plan.Facts) {
 			read.objects[key] = live
 		}
 	}
-	a.memory.keepRead(f.Owner, read)
+	a.state.keepRead(f.Owner, read)
 }
 
 // readBy returns the facts about the observed objects of an owner that a client read.
-func (m *memory) readBy(ownerID string, client *target.Client) map[manifests.Key]*plan.Observed {
+func (m *state) readBy(ownerID string, client *target.Client) map[manifests.Key]*plan.Observed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	read := m.owners[ownerID].read
@@ -128,6 +128,6 @@ func (m *memory) readBy(ownerID string, client *target.Client) map[manifests.Key
 }
 
 // keepRead replaces the facts about the observed objects of an owner.
-func (m *memory) keepRead(ownerID string, read *readObjects) {
-	m.change(ownerID, func(own *remembered) { own.read = read })
+func (m *state) keepRead(ownerID string, read *readObjects) {
+	m.change(ownerID, func(own *ownerState) { own.read = read })
 }

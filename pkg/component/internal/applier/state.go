@@ -12,11 +12,11 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// memory is the state that an applier keeps for owners between passes. The memory is lost with the process, and the
-// next passes build it up again. The size of the memory is bounded by the number of dependents.
-type memory struct {
+// state is what an applier keeps for owners between passes. It is lost with the process, and the
+// next passes build it up again. Its size is bounded by the number of dependents.
+type state struct {
 	mu     sync.Mutex
-	owners map[string]remembered
+	owners map[string]ownerState
 	// left are the guards of forgotten owners, if changed is set.
 	left []unusedGuard
 	// changed, if set, is called without the lock after a guard was set up, or was left by a forgotten owner.
@@ -32,8 +32,8 @@ type unusedGuard struct {
 	attempts int
 }
 
-// remembered is the memory of an owner.
-type remembered struct {
+// remembered is the state of an owner.
+type ownerState struct {
 	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up. client is
 	// connected to its cluster.
 	guard  *plan.Guard
@@ -55,10 +55,10 @@ type remembered struct {
 }
 
 // hasGuard reports whether a guard was set up.
-func (r remembered) hasGuard() bool { return r.guard != nil && !r.guard.SetUp.IsZero() }
+func (r ownerState) hasGuard() bool { return r.guard != nil && !r.guard.SetUp.IsZero() }
 
 // guardOf returns the guard of an owner. A guard that could not be set up is set up again in every pass.
-func (m *memory) guardOf(owner manifests.Owner) plan.Guard {
+func (m *state) guardOf(owner manifests.Owner) plan.Guard {
 	ownerID := owner.ID()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,14 +69,14 @@ func (m *memory) guardOf(owner manifests.Owner) plan.Guard {
 }
 
 // hasGuard reports whether passes of this process use the guard of an owner.
-func (m *memory) hasGuard(ownerID string) bool {
+func (m *state) hasGuard(ownerID string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owners[ownerID].hasGuard()
 }
 
 // repairsOf returns the repairs of an owner, or nil if the repair nonce has changed.
-func (m *memory) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs {
+func (m *state) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if own := m.owners[ownerID]; own.nonce == nonce {
@@ -86,8 +86,8 @@ func (m *memory) repairsOf(ownerID, nonce string) map[manifests.Key]plan.Repairs
 }
 
 // keepGuard replaces the guard of an owner.
-func (m *memory) keepGuard(ownerID string, g plan.Guard, client *target.Client) {
-	m.change(ownerID, func(own *remembered) {
+func (m *state) keepGuard(ownerID string, g plan.Guard, client *target.Client) {
+	m.change(ownerID, func(own *ownerState) {
 		own.guard, own.client = &g, client
 		if g.SetUp.IsZero() && !g.Unavailable {
 			own.guard, own.client = nil, nil
@@ -97,18 +97,18 @@ func (m *memory) keepGuard(ownerID string, g plan.Guard, client *target.Client) 
 }
 
 // begin notes that a pass begins. The caller must call end after the pass.
-func (m *memory) begin(ownerID string) {
-	m.change(ownerID, func(own *remembered) { own.passes++ })
+func (m *state) begin(ownerID string) {
+	m.change(ownerID, func(own *ownerState) { own.passes++ })
 }
 
-func (m *memory) end(ownerID string) {
-	m.change(ownerID, func(own *remembered) { own.passes-- })
+func (m *state) end(ownerID string) {
+	m.change(ownerID, func(own *ownerState) { own.passes-- })
 }
 
 // takeUnused removes and returns the guards of forgotten owners, and the guards that were last used before a time and
 // whose owner has no pass under way. The next pass over such an owner sets up its guard again. next is the time at
 // which the next guard was last used, zero if no guard is left.
-func (m *memory) takeUnused(before time.Time) (unused []unusedGuard, next time.Time) {
+func (m *state) takeUnused(before time.Time) (unused []unusedGuard, next time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	unused, m.left = m.left, nil
@@ -132,13 +132,13 @@ func (m *memory) takeUnused(before time.Time) (unused []unusedGuard, next time.T
 }
 
 // setChanged sets the function that is called after a guard was set up, or was left by a forgotten owner.
-func (m *memory) setChanged(changed func()) {
+func (m *state) setChanged(changed func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.changed = changed
 }
 
-func (m *memory) notify() {
+func (m *state) notify() {
 	m.mu.Lock()
 	changed := m.changed
 	m.mu.Unlock()
@@ -148,8 +148,8 @@ func (m *memory) notify() {
 }
 
 // keepRepairs replaces the repairs of an owner.
-func (m *memory) keepRepairs(ownerID, nonce string, repairs map[manifests.Key]plan.Repairs) {
-	m.change(ownerID, func(own *remembered) {
+func (m *state) keepRepairs(ownerID, nonce string, repairs map[manifests.Key]plan.Repairs) {
+	m.change(ownerID, func(own *ownerState) {
 		own.nonce, own.repairs = "", nil
 		if len(repairs) > 0 {
 			own.nonce, own.repairs = nonce, maps.Clone(repairs)
@@ -162,7 +162,7 @@ func (m *memory) keepRepairs(ownerID, nonce string, repairs map[manifests.Key]pl
 type reviewer struct{ user, requested string }
 
 // namesOf returns the answers of access reviews for an owner and a reviewer; nil if there are none.
-func (m *memory) namesOf(ownerID string, by reviewer) map[manifests.Key]bool {
+func (m *state) namesOf(ownerID string, by reviewer) map[manifests.Key]bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if own := m.owners[ownerID]; own.reviewer == by {
@@ -173,10 +173,10 @@ func (m *memory) namesOf(ownerID string, by reviewer) map[manifests.Key]bool {
 
 // keepNames replaces the answers of access reviews for an owner. Only the answers about the conflicts that last are
 // kept.
-func (m *memory) keepNames(
+func (m *state) keepNames(
 	ownerID string, by reviewer, names map[manifests.Key]bool, conflicts []manifests.Key,
 ) {
-	m.change(ownerID, func(own *remembered) {
+	m.change(ownerID, func(own *ownerState) {
 		own.names, own.reviewer = nil, by
 		for _, key := range conflicts {
 			if allowed, known := names[key]; known {
@@ -190,21 +190,21 @@ func (m *memory) keepNames(
 }
 
 // acceptedOf returns the accepted changes of an owner, which must not be modified.
-func (m *memory) acceptedOf(ownerID string) acceptedChanges {
+func (m *state) acceptedOf(ownerID string) acceptedChanges {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owners[ownerID].accepted
 }
 
 // keepAccepted replaces the accepted changes of an owner.
-func (m *memory) keepAccepted(ownerID string, accepted acceptedChanges) {
+func (m *state) keepAccepted(ownerID string, accepted acceptedChanges) {
 	if len(accepted) == 0 {
 		accepted = nil
 	}
-	m.change(ownerID, func(own *remembered) { own.accepted = accepted })
+	m.change(ownerID, func(own *ownerState) { own.accepted = accepted })
 }
 
-func (m *memory) change(ownerID string, by func(*remembered)) {
+func (m *state) change(ownerID string, by func(*ownerState)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	own := m.owners[ownerID]
@@ -212,21 +212,21 @@ func (m *memory) change(ownerID string, by func(*remembered)) {
 	m.put(ownerID, own)
 }
 
-// put stores the memory of an owner. The caller must hold the lock.
-func (m *memory) put(ownerID string, own remembered) {
+// put stores the state of an owner. The caller must hold the lock.
+func (m *state) put(ownerID string, own ownerState) {
 	if own.guard == nil && own.repairs == nil && own.read == nil && own.names == nil && own.accepted == nil &&
 		own.passes == 0 {
 		delete(m.owners, ownerID)
 		return
 	}
 	if m.owners == nil {
-		m.owners = map[string]remembered{}
+		m.owners = map[string]ownerState{}
 	}
 	m.owners[ownerID] = own
 }
 
-// forget drops the memory of an owner, and marks its guard as left, if there is a GuardCollector.
-func (m *memory) forget(ownerID string) {
+// forget drops the state of an owner, and marks its guard as left, if there is a GuardCollector.
+func (m *state) forget(ownerID string) {
 	m.mu.Lock()
 	own := m.owners[ownerID]
 	if own.hasGuard() && m.changed != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
-	var m memory
+	var m state
 	key := manifests.Key{Kind: "ConfigMap", Name: "a"}
 	repairs := map[manifests.Key]plan.Repairs{key: {Digest: "d"}}
 	m.keepRepairs("first", "x", repairs)
@@ -29,16 +29,16 @@ func TestRepairsAreRememberedByOwnerAndNonce(t *testing.T) {
 		t.Errorf("got the repairs %v, which belong to another owner", got)
 	}
 	if m.forget("first"); len(m.owners) != 0 {
-		t.Errorf("the memory still has %v after Forget", m.owners)
+		t.Errorf("the state still has %v after Forget", m.owners)
 	}
 	m.keepRepairs("first", "x", nil)
 	if len(m.owners) != 0 {
-		t.Errorf("the memory still has %v, an owner without repairs", m.owners)
+		t.Errorf("the state still has %v, an owner without repairs", m.owners)
 	}
 }
 
 func TestGuardIsRememberedBesideRepairs(t *testing.T) {
-	var m memory
+	var m state
 	first, second := ownerNamed("first"), ownerNamed("second")
 	unknown := plan.GuardName(reconciler, first.ID())
 	if got := m.guardOf(first); got.Name != unknown || got.Owner != first.String() || got.Definitions != nil {
@@ -59,12 +59,12 @@ func TestGuardIsRememberedBesideRepairs(t *testing.T) {
 	}
 	m.keepGuard(first.ID(), plan.Guard{Name: "g"}, nil)
 	if len(m.owners) != 0 {
-		t.Errorf("the memory still has %v after the guard was removed", m.owners)
+		t.Errorf("the state still has %v after the guard was removed", m.owners)
 	}
 }
 
 func TestUnusedGuards(t *testing.T) {
-	var m memory
+	var m state
 	m.setChanged(func() {})
 	for _, name := range []string{"old", "young", "busy", "forgotten"} {
 		owner := ownerNamed(name)
@@ -91,6 +91,6 @@ func TestUnusedGuards(t *testing.T) {
 		t.Errorf("later the unused guards are %v, and the next was used at %s", got, next)
 	}
 	if len(m.owners) != 0 {
-		t.Errorf("the memory still has %v", m.owners)
+		t.Errorf("the state still has %v", m.owners)
 	}
 }

@@ -119,9 +119,9 @@ func (a *Applier) validateOnce(
 	if !facts.Validate || !decided.Writes() {
 		return false, nil
 	}
-	found, err := revalidate(ctx, client, *facts, decided.Unapplied, a.memory.acceptedOf(facts.Owner))
+	found, err := revalidate(ctx, client, *facts, decided.Unapplied, a.state.acceptedOf(facts.Owner))
 	if err == nil {
-		a.memory.keepAccepted(facts.Owner, found.accepted)
+		a.state.keepAccepted(facts.Owner, found.accepted)
 	}
 	facts.Refused = found.Refused
 	for _, w := range decided.Waiting {

@@ -32,9 +32,9 @@ type Object struct {
 	Deleting bool
 }
 
-// Memory is what the process remembers of the dependents of a component that are not ready. The zero value is ready to
+// State is what the process remembers of the dependents of a component that are not ready. The zero value is ready to
 // use, by one pass at a time.
-type Memory struct {
+type State struct {
 	unready map[Object]wait
 }
 
@@ -53,7 +53,7 @@ func (w wait) isRead(o Object, now time.Time) bool {
 // Note notes the dependents that are not ready at the end of a pass, and forgets all others. before is the status at
 // the start of the pass: a dependent that it lists was not ready before the process started. Note returns the objects
 // whose events are to be read now, and the time when the events of the next ones are due, zero if there are none.
-func (m *Memory) Note(
+func (m *State) Note(
 	waiting []result.Waiting, before *metav1alpha1.Status, now time.Time,
 ) (due []Object, next time.Time) {
 	unready := map[Object]wait{}
@@ -100,7 +100,7 @@ func sinceOf(w result.Waiting, before *metav1alpha1.Status, now time.Time) time.
 }
 
 // Learn notes what was read of an object that was due; empty if nothing shows a cause.
-func (m *Memory) Learn(o Object, cause string) {
+func (m *State) Learn(o Object, cause string) {
 	if known, found := m.unready[o]; found {
 		known.cause = cause
 		m.unready[o] = known
@@ -108,7 +108,7 @@ func (m *Memory) Learn(o Object, cause string) {
 }
 
 // Explain returns the waiting dependents with the known causes in their messages.
-func (m *Memory) Explain(waiting []result.Waiting) []result.Waiting {
+func (m *State) Explain(waiting []result.Waiting) []result.Waiting {
 	if len(m.unready) == 0 {
 		return waiting
 	}

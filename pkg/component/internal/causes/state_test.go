@@ -29,7 +29,7 @@ func unready(name string, uid types.UID, generation int64) result.Waiting {
 }
 
 func TestEventsAreReadOnceForAGeneration(t *testing.T) {
-	var m Memory
+	var m State
 	job, before := unready("a", "u", 1), &metav1alpha1.Status{}
 	note := func(at time.Duration, waiting ...result.Waiting) (int, time.Time) {
 		due, next := m.Note(waiting, before, start.Add(at))
@@ -70,7 +70,7 @@ func TestEventsAreReadOnceForAGeneration(t *testing.T) {
 }
 
 func TestWhatHoldsADeletionIsReadAgainByALaterPass(t *testing.T) {
-	var m Memory
+	var m State
 	held := unready("a", "u", 1)
 	held.Reason = string(plan.WaitNotGone)
 	var causes []string
@@ -91,7 +91,7 @@ func TestWhatHoldsADeletionIsReadAgainByALaterPass(t *testing.T) {
 }
 
 func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
-	var m Memory
+	var m State
 	job := unready("a", "u", 1)
 	before := &metav1alpha1.Status{
 		Waiting:          []metav1alpha1.DependentReport{job.DependentReport},
@@ -103,7 +103,7 @@ func TestTheTimeCountsFromTheStatusAfterARestart(t *testing.T) {
 }
 
 func TestTheTimeOfADeletionCountsFromTheStatusAfterARestart(t *testing.T) {
-	var m Memory
+	var m State
 	held := unready("a", "u", 1)
 	held.Reason = string(plan.WaitNotGone)
 	before := &metav1alpha1.Status{
@@ -119,7 +119,7 @@ func TestTheTimeOfADeletionCountsFromTheStatusAfterARestart(t *testing.T) {
 }
 
 func TestOnlyTheDependentsThatTheStatusShowsAreRead(t *testing.T) {
-	var m Memory
+	var m State
 	var waiting []result.Waiting
 	for i := range maxDependents + 5 {
 		waiting = append(waiting, unready("a", types.UID('a'+rune(i)), 1))
@@ -131,7 +131,7 @@ func TestOnlyTheDependentsThatTheStatusShowsAreRead(t *testing.T) {
 }
 
 func TestTheCauseEndsTheMessage(t *testing.T) {
-	var m Memory
+	var m State
 	silent := unready("silent", "v", 1)
 	silent.Message = ""
 	waiting := []result.Waiting{unready("a", "u", 1), silent, unready("unknown", "w", 1)}

@@ -166,7 +166,7 @@ func isAuthorCondition(c metav1.Condition) bool {
 // IsReported reports whether another client changed the author's part of a component's status from before to after. The
 // latest write of this process is not reported. An earlier write of this process may be.
 func (s *Store) IsReported(before, after client.Object) bool {
-	written := s.options.Memories.Known(client.ObjectKeyFromObject(after)).lastWrite()
+	written := s.options.States.Known(client.ObjectKeyFromObject(after)).lastWrite()
 	if written != nil && written.GetUID() == after.GetUID() && written.GetResourceVersion() == after.GetResourceVersion() {
 		return false
 	}

@@ -62,8 +62,8 @@ func (s *Store) updateOnce(ctx context.Context, stored Object, change func(Objec
 // send sends a patch of a component, and starts a pass if the change needs one. The result is in written.
 func (s *Store) send(ctx context.Context, before, written Object, patch client.Patch) error {
 	name := client.ObjectKeyFromObject(before)
-	memory := s.options.Memories.Of(name)
-	memory.beginUpdate()
+	state := s.options.States.Of(name)
+	state.beginUpdate()
 	err := s.options.Client.Patch(ctx, written, patch)
 	needsPass := false
 	if err == nil {
@@ -72,7 +72,7 @@ func (s *Store) send(ctx context.Context, before, written Object, patch client.P
 		err = setStatus(written, before)
 		s.keepWrite(written)
 	}
-	if memory.endUpdate(written, needsPass) {
+	if state.endUpdate(written, needsPass) {
 		s.options.Wake(name)
 	}
 	return err
@@ -136,14 +136,14 @@ func copyUpdated(obj, written Object) error {
 // Update, which started the pass, or it arrived while such a write is in flight. In the second case the pass starts at
 // the end of the write, if the event is that of another write. delivered is the version of the component in the event.
 func (s *Store) HoldBack(delivered client.Object) bool {
-	memory := s.options.Memories.Known(client.ObjectKeyFromObject(delivered))
-	return memory != nil && memory.holdBack(delivered.GetResourceVersion())
+	state := s.options.States.Known(client.ObjectKeyFromObject(delivered))
+	return state != nil && state.holdBack(delivered.GetResourceVersion())
 }
 
 // maxUpdates is the maximum number of updates of a component whose events are recognised.
 const maxUpdates = 16
 
-// updates are the writes of a component by Update. The lock of the component's Memory guards the fields.
+// updates are the writes of a component by Update. The lock of the component's State guards the fields.
 type updates struct {
 	// inFlight is the number of writes whose responses have not arrived.
 	inFlight int
@@ -153,7 +153,7 @@ type updates struct {
 	held []string
 }
 
-func (m *Memory) beginUpdate() {
+func (m *State) beginUpdate() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.updates.inFlight++
@@ -162,7 +162,7 @@ func (m *Memory) beginUpdate() {
 // endUpdate ends a write and reports whether a pass must start: because of the write, or because of an event that was
 // held back. written is the result of the write. needsPass is false for a write that failed. If the write supersedes
 // the in-flight pass, that pass ends.
-func (m *Memory) endUpdate(written Object, needsPass bool) (wake bool) {
+func (m *State) endUpdate(written Object, needsPass bool) (wake bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	u := &m.updates
@@ -185,7 +185,7 @@ func (m *Memory) endUpdate(written Object, needsPass bool) (wake bool) {
 	return wake || needsPass
 }
 
-func (m *Memory) holdBack(version string) bool {
+func (m *State) holdBack(version string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.updates.inFlight > 0 {

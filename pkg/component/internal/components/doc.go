@@ -5,6 +5,6 @@
 // cannot overwrite each other's changes. Passes contains the in-flight passes, and interrupts a pass if its component
 // has changed. Owners computes owner ids from the cluster id.
 //
-// The package is not generic: a component is an Object. It stores one small Memory per component, in a map that the
+// The package is not generic: a component is an Object. It stores one small State per component, in a map that the
 // caller owns.
 package components

@@ -82,24 +82,24 @@ func newGadget(edits ...func(*gadget)) *gadget {
 	return g
 }
 
-// table implements Memories.
+// table implements States.
 type table struct {
 	mu    sync.Mutex
-	known map[types.NamespacedName]*Memory
+	known map[types.NamespacedName]*State
 }
 
-func newTable() *table { return &table{known: map[types.NamespacedName]*Memory{}} }
+func newTable() *table { return &table{known: map[types.NamespacedName]*State{}} }
 
-func (t *table) Of(name types.NamespacedName) *Memory {
+func (t *table) Of(name types.NamespacedName) *State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.known[name] == nil {
-		t.known[name] = &Memory{}
+		t.known[name] = &State{}
 	}
 	return t.known[name]
 }
 
-func (t *table) Known(name types.NamespacedName) *Memory {
+func (t *table) Known(name types.NamespacedName) *State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.known[name]
@@ -126,10 +126,10 @@ type cluster struct {
 	// woken is the number of calls of Wake.
 	woken int
 
-	memories *table
-	store    *Store
-	passes   *Passes
-	owners   *Owners
+	states *table
+	store  *Store
+	passes *Passes
+	owners *Owners
 }
 
 func newCluster(t *testing.T, objects ...client.Object) *cluster {
@@ -139,7 +139,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	scheme.AddKnownTypeWithName(gadgetGVK.GroupVersion().WithKind("GadgetList"), &gadgetList{})
 	metav1.AddToGroupVersion(scheme, gadgetGVK.GroupVersion())
 	c := &cluster{
-		t: t, memories: newTable(), beforeStatus: func() {}, beforePatch: func() {},
+		t: t, states: newTable(), beforeStatus: func() {}, beforePatch: func() {},
 		afterPatch: func(client.Object) {},
 	}
 	c.server = fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&gadget{}).Build()
@@ -191,13 +191,13 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 	options := Options{
 		Name: reconciler, Finalizers: FinalizersOf(reconciler), GVK: gadgetGVK,
 		New:    func() (Object, error) { return &gadget{}, nil },
-		Client: interceptor.NewClient(c.server, requests), Reader: live, Memories: c.memories,
+		Client: interceptor.NewClient(c.server, requests), Reader: live, States: c.states,
 		StatusWritten: func(name types.NamespacedName, _ *metav1alpha1.Status) { c.written = append(c.written, name) },
 		NeedsPass:     func(before, after client.Object) bool { return NeedsPass(before, after, FinalizersOf(reconciler)) },
 		Wake:          func(types.NamespacedName) { c.woken++ },
 		OwnerChanged:  func(former manifests.Owner) { c.former = append(c.former, former) },
 	}
-	c.owners, c.passes = NewOwners(options), NewPasses(c.memories)
+	c.owners, c.passes = NewOwners(options), NewPasses(c.states)
 	c.store = NewStore(options, c.owners, c.passes)
 	return c
 }

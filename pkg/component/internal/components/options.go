@@ -30,8 +30,8 @@ type Options struct {
 	Reader client.Reader
 	// Idle keeps the inventories of cached components; nil keeps them in the cache.
 	Idle *IdleInventories
-	// Memories has the memory of each component.
-	Memories Memories
+	// States has the state of each component.
+	States States
 	// StatusWritten is called after each write of a whole status by WriteStatus.
 	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)
 	// NeedsPass reports whether a change of a component needs a pass, and Wake starts one.

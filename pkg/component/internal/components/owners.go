@@ -41,7 +41,7 @@ func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
 	if err != nil {
 		return manifests.Owner{}, err
 	}
-	if former := o.options.Memories.Of(name).assumeCluster(cluster, o.confirmed()); former != "" {
+	if former := o.options.States.Of(name).assumeCluster(cluster, o.confirmed()); former != "" {
 		o.options.OwnerChanged(o.In(former, name))
 		return manifests.Owner{}, o.options.conflict(name, "the component's status named another cluster")
 	}
@@ -51,7 +51,7 @@ func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
 // Known returns the owner id that the last pass over a component used. It also works for a component that no longer
 // exists.
 func (o *Owners) Known(name types.NamespacedName) manifests.Owner {
-	if assumed := o.options.Memories.Known(name).clusterAssumption(); assumed != "" {
+	if assumed := o.options.States.Known(name).clusterAssumption(); assumed != "" {
 		return o.In(assumed, name)
 	}
 	return o.In(o.confirmed(), name)
@@ -71,7 +71,7 @@ func (o *Owners) In(cluster string, name types.NamespacedName) manifests.Owner {
 // existing dependents and records would be treated as dependents and records of another owner. VerifyCluster sends at
 // most one request per process. It returns a conflict if the assumed id is wrong.
 func (o *Owners) VerifyCluster(ctx context.Context, name types.NamespacedName) error {
-	assumed := o.options.Memories.Known(name).clusterAssumption()
+	assumed := o.options.States.Known(name).clusterAssumption()
 	if assumed == "" {
 		return nil
 	}

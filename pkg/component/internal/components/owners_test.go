@@ -34,7 +34,7 @@ func TestAStatusNamesTheClusterOfItsOwnComponentOnly(t *testing.T) {
 
 func TestMemoryOfTheAssumedCluster(t *testing.T) {
 	g := NewWithT(t)
-	var m Memory
+	var m State
 	g.Expect(m.assumeCluster("here", "")).To(BeEmpty())
 	g.Expect(m.clusterAssumption()).To(Equal("here"))
 	g.Expect(m.assumeCluster("there", "")).To(Equal("here"), "assumeCluster must return the id that was assumed before")
@@ -65,7 +65,7 @@ func TestTheClusterIDIsAskedForOnceAndBeforeTheFirstWrite(t *testing.T) {
 	_, err = c.owners.Of(t.Context(), c.load())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.owners.Known(app)).To(Equal(owner))
-	g.Expect(c.memories.Of(app).clusterAssumption()).To(BeEmpty())
+	g.Expect(c.states.Of(app).clusterAssumption()).To(BeEmpty())
 }
 
 func TestAWrongClusterInTheStatusIsAConflict(t *testing.T) {

@@ -27,14 +27,14 @@ const watchRetry = time.Second
 
 // Passes are the in-flight passes of a process, at most one per component. A watch on the components interrupts a pass
 // whose component was changed, deleted or recreated.
-type Passes struct{ memories Memories }
+type Passes struct{ states States }
 
 // NewPasses returns the in-flight passes of a process.
-func NewPasses(memories Memories) *Passes { return &Passes{memories} }
+func NewPasses(states States) *Passes { return &Passes{states} }
 
-// Pass is an in-flight pass over one component. The lock of the component's Memory guards the fields of the pass.
+// Pass is an in-flight pass over one component. The lock of the component's State guards the fields of the pass.
 type Pass struct {
-	memory *Memory
+	state *State
 	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest
 	// describes the latest version that the watch has delivered since the pass began.
 	loaded, newest *request
@@ -47,14 +47,14 @@ type Pass struct {
 // Begin starts a pass. The caller must call it before it loads the component, so that no change is missed, and must
 // call End when the pass is over.
 func (p *Passes) Begin(name types.NamespacedName) *Pass {
-	memory := p.memories.Of(name)
-	memory.mu.Lock()
-	defer memory.mu.Unlock()
-	memory.pass = &Pass{
-		memory: memory, superseded: make(chan struct{}),
-		runsToCompletion: memory.interruptions >= maxInterruptions,
+	state := p.states.Of(name)
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	state.pass = &Pass{
+		state: state, superseded: make(chan struct{}),
+		runsToCompletion: state.interruptions >= maxInterruptions,
 	}
-	return memory.pass
+	return state.pass
 }
 
 // Superseded returns a channel that is closed when the in-flight pass over a component must end. It is nil if there is
@@ -73,13 +73,13 @@ func (p *Passes) RunsToCompletion(name types.NamespacedName) bool {
 }
 
 func (p *Passes) inFlight(name types.NamespacedName) *Pass {
-	memory := p.memories.Known(name)
-	if memory == nil {
+	state := p.states.Known(name)
+	if state == nil {
 		return nil
 	}
-	memory.mu.Lock()
-	defer memory.mu.Unlock()
-	return memory.pass
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	return state.pass
 }
 
 // Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It returns
@@ -119,14 +119,14 @@ func (p *Passes) observe(obj any, gone bool) {
 	if !ok {
 		return
 	}
-	memory := p.memories.Known(client.ObjectKeyFromObject(component))
-	if memory == nil {
+	state := p.states.Known(client.ObjectKeyFromObject(component))
+	if state == nil {
 		return
 	}
-	memory.mu.Lock()
-	defer memory.mu.Unlock()
-	memory.noteOrphaning(component)
-	if pass := memory.pass; pass != nil {
+	state.mu.Lock()
+	defer state.mu.Unlock()
+	state.noteOrphaning(component)
+	if pass := state.pass; pass != nil {
 		pass.newest = requestOf(component)
 		pass.newest.gone = gone
 		pass.check()
@@ -135,8 +135,8 @@ func (p *Passes) observe(obj any, gone bool) {
 
 // Loaded sets the version of the component that the pass works with.
 func (p *Pass) Loaded(obj client.Object) {
-	p.memory.mu.Lock()
-	defer p.memory.mu.Unlock()
+	p.state.mu.Lock()
+	defer p.state.mu.Unlock()
 	p.loaded = requestOf(obj)
 	p.check()
 }
@@ -152,8 +152,8 @@ func (p *Pass) check() {
 
 // Superseded reports whether the pass must end because of a newer version of the component.
 func (p *Pass) Superseded() bool {
-	p.memory.mu.Lock()
-	defer p.memory.mu.Unlock()
+	p.state.mu.Lock()
+	defer p.state.mu.Unlock()
 	return p.isSuperseded
 }
 
@@ -165,20 +165,20 @@ func (p *Pass) Interrupted(err error) bool {
 
 // Finish counts consecutive interrupted passes. A pass that was not interrupted resets the count.
 func (p *Pass) Finish(interrupted bool) {
-	p.memory.mu.Lock()
-	defer p.memory.mu.Unlock()
+	p.state.mu.Lock()
+	defer p.state.mu.Unlock()
 	if !interrupted {
-		p.memory.interruptions = 0
+		p.state.interruptions = 0
 		return
 	}
-	p.memory.interruptions++
+	p.state.interruptions++
 }
 
 // End ends the pass. Versions that the watch delivers after the end are ignored.
 func (p *Pass) End() {
-	p.memory.mu.Lock()
-	defer p.memory.mu.Unlock()
-	if p.memory.pass == p {
-		p.memory.pass = nil
+	p.state.mu.Lock()
+	defer p.state.mu.Unlock()
+	if p.state.pass == p {
+		p.state.pass = nil
 	}
 }

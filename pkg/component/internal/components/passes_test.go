@@ -87,10 +87,10 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
-	memories := newTable()
-	passes := NewPasses(memories)
+	states := newTable()
+	passes := NewPasses(states)
 	passes.observe(version("1", 1), false)
-	if len(memories.known) > 0 {
+	if len(states.known) > 0 {
 		t.Error("an event created a Memory for a component without a pass")
 	}
 	first := passes.Begin(app)

@@ -188,7 +188,7 @@ type knownRecord struct {
 
 // lastNumber returns the last number of the record of a component that this process knows; zero if there is none. m may
 // be nil.
-func (m *Memory) lastNumber(uid types.UID) int64 {
+func (m *State) lastNumber(uid types.UID) int64 {
 	if m == nil {
 		return 0
 	}
@@ -202,7 +202,7 @@ func (m *Memory) lastNumber(uid types.UID) int64 {
 
 // isKnown reports whether this process wrote or believed the record of this very version of a component. After a write
 // the status in memory may have a number that the API server dropped. m may be nil.
-func (m *Memory) isKnown(component Object) bool {
+func (m *State) isKnown(component Object) bool {
 	if m == nil {
 		return false
 	}
@@ -214,7 +214,7 @@ func (m *Memory) isKnown(component Object) bool {
 
 // noteRecord stores which record a component has, unless the record of this or of a newer version of the component is
 // stored already. m may be nil.
-func (m *Memory) noteRecord(component Object) {
+func (m *State) noteRecord(component Object) {
 	if m == nil {
 		return
 	}
@@ -230,7 +230,7 @@ func (m *Memory) noteRecord(component Object) {
 }
 
 // replaced returns why the record of a component is not the known one or a later one, or an empty text. m may be nil.
-func (m *Memory) replaced(component Object) string {
+func (m *State) replaced(component Object) string {
 	if m == nil {
 		return ""
 	}
@@ -292,17 +292,17 @@ func isUndefined(response Object, field string) bool {
 
 // examine marks the status of a component if its record must not be believed. Otherwise it notes the record.
 func (s *Store) examine(component Object) {
-	memory := s.options.Memories.Known(client.ObjectKeyFromObject(component))
-	if cause := s.doubt(component, memory); cause != "" {
+	state := s.options.States.Known(client.ObjectKeyFromObject(component))
+	if cause := s.doubt(component, state); cause != "" {
 		mark(component.GetStatus(), cause)
 		return
 	}
-	memory.noteRecord(component)
+	state.noteRecord(component)
 }
 
-func (s *Store) doubt(component Object, memory *Memory) string {
+func (s *Store) doubt(component Object, state *State) string {
 	status := component.GetStatus()
-	if cause := Doubt(status); cause != "" || memory.isKnown(component) {
+	if cause := Doubt(status); cause != "" || state.isKnown(component) {
 		return cause
 	}
 	if isNumbered(status) && !matches(status) {
@@ -314,12 +314,12 @@ func (s *Store) doubt(component Object, memory *Memory) string {
 	if cause := restored(component); cause != "" {
 		return cause
 	}
-	return memory.replaced(component)
+	return state.replaced(component)
 }
 
 // IsDoubted reports whether the record of a component must not be believed, because another client wrote it. It returns
 // false for objects that are not components.
 func (s *Store) IsDoubted(obj client.Object) bool {
 	component, ok := obj.(Object)
-	return ok && s.doubt(component, s.options.Memories.Known(client.ObjectKeyFromObject(obj))) != ""
+	return ok && s.doubt(component, s.options.States.Known(client.ObjectKeyFromObject(obj))) != ""
 }

@@ -174,14 +174,14 @@ func TestRecordsThatAreComparedWithTheLastKnownOne(t *testing.T) {
 		{"another component of the same name", at("20", newGadget(func(g *gadget) { g.UID = "u2" })), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			memory := &Memory{}
-			memory.noteRecord(at("10", numbered(7, "a", "b")))
-			if got := memory.replaced(c.obj); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			state := &State{}
+			state.noteRecord(at("10", numbered(7, "a", "b")))
+			if got := state.replaced(c.obj); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 				t.Errorf("the reason is %q, want %q", got, c.want)
 			}
 		})
 	}
-	var none *Memory
+	var none *State
 	if none.replaced(numbered(1)) != "" || none.lastNumber("u1") != 0 {
 		t.Error("a component without memory is compared")
 	}

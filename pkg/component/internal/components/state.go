@@ -11,17 +11,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// Memories returns the Memory of each component of a process. It is safe for concurrent use.
-type Memories interface {
-	// Of returns the memory of a component. It creates the memory if there is none.
-	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, or nil if there is none.
-	Known(name types.NamespacedName) *Memory
+// States returns the State of each component of a process. It is safe for concurrent use.
+type States interface {
+	// Of returns the state of a component. It creates the state if there is none.
+	Of(name types.NamespacedName) *State
+	// Known returns the state of a component, or nil if there is none.
+	Known(name types.NamespacedName) *State
 }
 
-// Memory is the state that this package stores for one component. The zero value is ready for use. It has a lock,
+// State is the state that this package stores for one component. The zero value is ready for use. It has a lock,
 // because watch handlers and authors' calls of UpdateStatus use it concurrently with the pass.
-type Memory struct {
+type State struct {
 	mu sync.Mutex
 	// written is the component as this process wrote it last. It is read-only. It is dropped when the cache has the same
 	// version or a newer version. This saves memory, because the status may have an inventory of thousands of lines.
@@ -44,7 +44,7 @@ type Memory struct {
 // IsOrphaning reports whether a client requested the deletion of a component with the propagation policy Orphan, as
 // kubectl delete --cascade=orphan does. The API server then adds a finalizer, which the garbage collection of Kubernetes
 // soon removes, so a version of the component that a watch delivered may have shown it, and later versions do not.
-func (m *Memory) IsOrphaning(component client.Object) bool {
+func (m *State) IsOrphaning(component client.Object) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.noteOrphaning(component)
@@ -53,7 +53,7 @@ func (m *Memory) IsOrphaning(component client.Object) bool {
 
 // noteOrphaning stores the UID of a component with the finalizer of the propagation policy Orphan. The caller holds the
 // lock.
-func (m *Memory) noteOrphaning(component client.Object) {
+func (m *State) noteOrphaning(component client.Object) {
 	if component.GetDeletionTimestamp() != nil &&
 		slices.Contains(component.GetFinalizers(), metav1.FinalizerOrphanDependents) {
 		m.orphaning = component.GetUID()
@@ -62,7 +62,7 @@ func (m *Memory) noteOrphaning(component client.Object) {
 
 // lastWrite returns the component as this process wrote it last, or nil if it is not stored. The result is read-only. m
 // may be nil.
-func (m *Memory) lastWrite() Object {
+func (m *State) lastWrite() Object {
 	if m == nil {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (m *Memory) lastWrite() Object {
 
 // keepWrite stores a written component, unless a newer version is stored already: a write of the author and a
 // concurrent write of the pass may call keepWrite in any order.
-func (m *Memory) keepWrite(written Object) {
+func (m *State) keepWrite(written Object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.written
@@ -86,7 +86,7 @@ func (m *Memory) keepWrite(written Object) {
 
 // dropWrite removes the last written component if the cache has caught up with it. An in-flight pass compares its
 // status with the written component, so this component is kept until the pass ends.
-func (m *Memory) dropWrite(cached client.Object) {
+func (m *State) dropWrite(cached client.Object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.written != nil && m.pass == nil && hasCaughtUp(cached, m.written) {
@@ -103,7 +103,7 @@ func hasCaughtUp(cached, written client.Object) bool {
 
 // assumeCluster stores the cluster id of a pass as an assumption, unless it equals the confirmed id. If an earlier pass
 // assumed another id, assumeCluster returns the other id and stores no assumption.
-func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
+func (m *State) assumeCluster(cluster, confirmed string) (former string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	assumed := m.assumedCluster
@@ -118,7 +118,7 @@ func (m *Memory) assumeCluster(cluster, confirmed string) (former string) {
 }
 
 // clusterAssumption returns the assumed cluster id, or an empty string if no id is assumed. m may be nil.
-func (m *Memory) clusterAssumption() string {
+func (m *State) clusterAssumption() string {
 	if m == nil {
 		return ""
 	}

@@ -74,7 +74,7 @@ func (s *Store) Load(ctx context.Context, name types.NamespacedName) (Object, er
 func (s *Store) LoadSpec(ctx context.Context, name types.NamespacedName) (Object, error) {
 	// The last write is read before the cache. If another goroutine drops the last write in between, the cache already
 	// has that version.
-	written := s.options.Memories.Known(name).lastWrite()
+	written := s.options.States.Known(name).lastWrite()
 	cached, err := s.options.New()
 	if err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int
 // keepWrite stores a copy of a written component in memory, until the cache has this version or a newer version.
 func (s *Store) keepWrite(stored Object) {
 	if written, err := copyOf(stored); err == nil {
-		s.options.Memories.Of(client.ObjectKeyFromObject(stored)).keepWrite(written)
+		s.options.States.Of(client.ObjectKeyFromObject(stored)).keepWrite(written)
 	}
 }
 
@@ -223,9 +223,9 @@ func (s *Store) WriteStatus(ctx context.Context, obj Object, recorded InventoryR
 // sendStatus sends a status with a stored component, under the field owner of the reconciler. It numbers the record in
 // the status, and notes which record the API server has stored. stored then has the response.
 func (s *Store) sendStatus(ctx context.Context, stored Object, status *metav1alpha1.Status) error {
-	memory := s.options.Memories.Of(client.ObjectKeyFromObject(stored))
+	state := s.options.States.Of(client.ObjectKeyFromObject(stored))
 	sent := status.DeepCopy()
-	number(sent, stored.GetStatus(), memory.lastNumber(stored.GetUID()))
+	number(sent, stored.GetStatus(), state.lastNumber(stored.GetUID()))
 	*stored.GetStatus() = *sent
 	if err := s.options.Client.Status().Update(ctx, stored, client.FieldOwner(s.options.FieldOwners[0])); err != nil {
 		return err
@@ -237,7 +237,7 @@ func (s *Store) sendStatus(ctx context.Context, stored Object, status *metav1alp
 	if isUndefined(stored, "recordDigest") {
 		stored.GetStatus().InventoryWrites, stored.GetStatus().RecordDigest = 0, ""
 	}
-	memory.noteRecord(stored)
+	state.noteRecord(stored)
 	return nil
 }
 
@@ -333,7 +333,7 @@ func (s *Store) Conflict(name types.NamespacedName, cause string) error {
 // Persisted returns the status that the API server has stored: the status that this pass wrote last, or, before its
 // first write, the status loaded that the pass began with.
 func (s *Store) Persisted(obj Object, loaded *metav1alpha1.Status) *metav1alpha1.Status {
-	written := s.options.Memories.Known(client.ObjectKeyFromObject(obj)).lastWrite()
+	written := s.options.States.Known(client.ObjectKeyFromObject(obj)).lastWrite()
 	if written != nil && written.GetResourceVersion() == obj.GetResourceVersion() {
 		return written.GetStatus().DeepCopy()
 	}
@@ -343,8 +343,8 @@ func (s *Store) Persisted(obj Object, loaded *metav1alpha1.Status) *metav1alpha1
 // DropWrite removes the last written component from memory if the cache has caught up with it. cached is the component
 // in the cache.
 func (s *Store) DropWrite(cached client.Object) {
-	if memory := s.options.Memories.Known(client.ObjectKeyFromObject(cached)); memory != nil {
-		memory.dropWrite(cached)
+	if state := s.options.States.Known(client.ObjectKeyFromObject(cached)); state != nil {
+		state.dropWrite(cached)
 	}
 }
 
@@ -352,7 +352,7 @@ func (s *Store) DropWrite(cached client.Object) {
 // DropWrite removes it at a later event of the cache.
 func (s *Store) EndPass(ctx context.Context, name types.NamespacedName, pass *Pass) {
 	pass.End()
-	if s.options.Memories.Known(name).lastWrite() == nil {
+	if s.options.States.Known(name).lastWrite() == nil {
 		return
 	}
 	cached, err := s.options.New()

@@ -65,7 +65,7 @@ func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
 			if got := cluster.load().ResourceVersion; got != c.loaded {
 				t.Errorf("Load returned the resource version %s, want %s", got, c.loaded)
 			}
-			if kept := cluster.memories.Of(app).lastWrite() != nil; kept != c.kept {
+			if kept := cluster.states.Of(app).lastWrite() != nil; kept != c.kept {
 				t.Errorf("the last write of the component is still in memory: %t", kept)
 			}
 		})
@@ -146,7 +146,7 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 			c.change(newer)
 			cluster := newCluster(t)
 			if c.toCompletion {
-				cluster.memories.Of(app).interruptions = maxInterruptions
+				cluster.states.Of(app).interruptions = maxInterruptions
 			}
 			cluster.passes.Begin(app)
 			err := cluster.store.checkCurrent(obj, newer, RefOf(obj.GetStatus()))
@@ -321,7 +321,7 @@ func TestComponentsThatDoNotCopyToTheirOwnType(t *testing.T) {
 	}
 	c := newCluster(t)
 	c.store.keepWrite(&embedding{gadget: *newGadget()})
-	if len(c.memories.known) > 0 {
+	if len(c.states.known) > 0 {
 		t.Error("a DeepCopyObject that returns another type was stored as the last write")
 	}
 	c.store.options.New = func() (Object, error) { return nil, errors.New("no pointer to a struct") }

@@ -18,19 +18,19 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Memories returns the Memory of each component of a process. It is safe for concurrent use.
-type Memories interface {
-	// Of returns the memory of a component. It creates the memory if there is none.
-	Of(name types.NamespacedName) *Memory
-	// Known returns the memory of a component, or nil if there is none.
-	Known(name types.NamespacedName) *Memory
+// States returns the State of each component of a process. It is safe for concurrent use.
+type States interface {
+	// Of returns the state of a component. It creates the state if there is none.
+	Of(name types.NamespacedName) *State
+	// Known returns the state of a component, or nil if there is none.
+	Known(name types.NamespacedName) *State
 }
 
-// Memory is the state that a process keeps in memory about the records of one component: the inventory cache, because
-// of which Secrets are read only once after a start and after DropIdle, and the Memory of package records. The zero
-// value is empty. A Memory has a lock, because watch handlers use the Memory concurrently with the pass.
-type Memory struct {
-	Records records.Memory
+// State is the state that a process keeps in memory about the records of one component: the inventory cache, because
+// of which Secrets are read only once after a start and after DropIdle, and the State of package records. The zero
+// value is empty. A State has a lock, because watch handlers use the State concurrently with the pass.
+type State struct {
+	Records records.State
 
 	mu sync.Mutex
 	// current is the inventory that the stored status names. next is the inventory that the next write of the status
@@ -73,8 +73,8 @@ type pending struct {
 	former []metav1.PartialObjectMetadata
 }
 
-// lookup returns the inventory that a status names, or nil if this memory does not have the inventory.
-func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
+// lookup returns the inventory that a status names, or nil if this state does not have the inventory.
+func (m *State) lookup(st *metav1alpha1.Status) *cached {
 	if m == nil || !st.HasInventoryRecord() {
 		return nil
 	}
@@ -89,8 +89,8 @@ func (m *Memory) lookup(st *metav1alpha1.Status) *cached {
 	return nil
 }
 
-// recorded returns the lines of the inventory that a status names. It returns false if this memory does not have them.
-func (m *Memory) recorded(st *metav1alpha1.Status) (lines []string, known bool) {
+// recorded returns the lines of the inventory that a status names. It returns false if this state does not have them.
+func (m *State) recorded(st *metav1alpha1.Status) (lines []string, known bool) {
 	found := m.lookup(st)
 	if found == nil || found.dropped {
 		return nil, false
@@ -103,7 +103,7 @@ func (m *Memory) recorded(st *metav1alpha1.Status) (lines []string, known bool) 
 
 // DropIdle drops lines that are also in Secrets and were not used for one to two idle times, which is random, so that
 // the lines of many components are not dropped together. It keeps the name and the digest of the inventory.
-func (m *Memory) DropIdle(idle time.Duration, now time.Time) {
+func (m *State) DropIdle(idle time.Duration, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.current == nil || m.current.secrets.Name == "" || m.current.dropped {
@@ -122,7 +122,7 @@ func (c *cached) isNamedBy(st *metav1alpha1.Status) bool {
 }
 
 // nextOf returns the pending inventory if a status that is not written yet names it, and nil otherwise.
-func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
+func (m *State) nextOf(st *metav1alpha1.Status) *pending {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.next == nil || !m.next.isNamedBy(st) {
@@ -132,18 +132,18 @@ func (m *Memory) nextOf(st *metav1alpha1.Status) *pending {
 	return &next
 }
 
-func (m *Memory) setCurrent(c cached) {
+func (m *State) setCurrent(c cached) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.keep(c)
 }
 
 // keep keeps an inventory as the current one. The caller holds the lock.
-func (m *Memory) keep(c cached) {
+func (m *State) keep(c cached) {
 	m.current, m.used, m.share = &c, time.Now(), rand.Float64()
 }
 
-func (m *Memory) setNext(p pending) {
+func (m *State) setNext(p pending) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.next = &p
@@ -151,7 +151,7 @@ func (m *Memory) setNext(p pending) {
 
 // StatusWritten must be called after a status was written. The inventory that the status names becomes the current
 // inventory, and the Secrets of the previous inventory are marked as stale.
-func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
+func (m *State) StatusWritten(st *metav1alpha1.Status) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.next == nil || m.next.secrets != components.RefOf(st).Secrets() {
@@ -170,7 +170,7 @@ func (m *Memory) StatusWritten(st *metav1alpha1.Status) {
 // NamesOther reports whether a status names other Secrets than those that this process wrote or read, which means that
 // another process wrote the status. It returns false if this process has not read or written any Secret of the
 // component. m may be nil.
-func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
+func (m *State) NamesOther(st *metav1alpha1.Status) bool {
 	if m == nil || !st.HasInventoryRecord() || m.lookup(st) != nil {
 		return false
 	}
@@ -181,7 +181,7 @@ func (m *Memory) NamesOther(st *metav1alpha1.Status) bool {
 
 // fallback returns the lines of an inventory that is kept in memory only, because it could not be written. It returns
 // nil if the digest in the status belongs to another inventory.
-func (m *Memory) fallback(st *metav1alpha1.Status) []string {
+func (m *State) fallback(st *metav1alpha1.Status) []string {
 	if st.HasInventoryRecord() || len(st.Inventory) > 0 {
 		return nil
 	}
@@ -195,7 +195,7 @@ func (m *Memory) fallback(st *metav1alpha1.Status) []string {
 
 // Unsearched names the types and namespaces in which the recovery of the inventory of a component that is being deleted
 // could not search for dependents. It is empty if the recovery searched everywhere, or if nothing was recovered.
-func (m *Memory) Unsearched() string {
+func (m *State) Unsearched() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.unsearched
@@ -211,7 +211,7 @@ const (
 
 // checkInterval returns the condition error for an inventory that has to be recovered less than searchInterval after
 // the last recovery, or after maxSearches searches. cause says why. component is the component of the inventory.
-func (m *Memory) checkInterval(component manifests.Key, cause string, damaged bool, now time.Time) error {
+func (m *State) checkInterval(component manifests.Key, cause string, damaged bool, now time.Time) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	last := m.recovered
@@ -240,7 +240,7 @@ func inNamespace(namespace string) string {
 	return " -n " + namespace
 }
 
-func (m *Memory) setRecovered(now time.Time) {
+func (m *State) setRecovered(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.recovered, m.searches = now, 0
@@ -248,7 +248,7 @@ func (m *Memory) setRecovered(now time.Time) {
 
 // noteSearch counts a search for the dependents of a component whose record another client changed, until setRecovered
 // is called.
-func (m *Memory) noteSearch(now time.Time) {
+func (m *State) noteSearch(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.searches == 0 || !now.Before(m.searched.Add(searchInterval)) {
@@ -257,7 +257,7 @@ func (m *Memory) noteSearch(now time.Time) {
 	m.searches++
 }
 
-func (m *Memory) setUnsearched(note string) {
+func (m *State) setUnsearched(note string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.unsearched = note

@@ -18,7 +18,7 @@ func TestAnIdleInventoryInSecretsIsDroppedAndRead(t *testing.T) {
 		c := newCluster(t)
 		p := c.write(entries(3000))
 		want, _ := linesOf(entries(3000))
-		memory := c.memories.Of(app)
+		state := c.states.Of(app)
 		requests := 0
 		c.Refuse = func(string, string) error {
 			requests++
@@ -35,21 +35,21 @@ func TestAnIdleInventoryInSecretsIsDroppedAndRead(t *testing.T) {
 			return requests
 		}
 		time.Sleep(59 * time.Minute)
-		memory.DropIdle(time.Hour, time.Now())
+		state.DropIdle(time.Hour, time.Now())
 		if n := read(); n != 0 {
 			t.Errorf("%d requests within the idle time", n)
 		}
 		time.Sleep(59 * time.Minute)
-		memory.DropIdle(time.Hour, time.Now())
+		state.DropIdle(time.Hour, time.Now())
 		if n := read(); n != 0 {
 			t.Errorf("%d requests within the idle time after a use", n)
 		}
 		time.Sleep(2 * time.Hour)
-		memory.DropIdle(time.Hour, time.Now())
-		if memory.current.lines != nil {
+		state.DropIdle(time.Hour, time.Now())
+		if state.current.lines != nil {
 			t.Error("the lines of an idle component are still in memory")
 		}
-		if memory.NamesOther(p.GetStatus()) || memory.NamesOther(c.load().GetStatus()) {
+		if state.NamesOther(p.GetStatus()) || state.NamesOther(c.load().GetStatus()) {
 			t.Error("the inventory is taken for that of another process")
 		}
 		if n := read(); n == 0 {
@@ -61,7 +61,7 @@ func TestAnIdleInventoryInSecretsIsDroppedAndRead(t *testing.T) {
 
 		// A record that was damaged meanwhile is lost, as after a start.
 		time.Sleep(2 * time.Hour)
-		memory.DropIdle(time.Hour, time.Now())
+		state.DropIdle(time.Hour, time.Now())
 		c.Refuse = func(_, name string) error { return apierrors.NewNotFound(corev1.Resource("secrets"), name) }
 		if _, err := c.store.lines(t.Context(), p, c.owner()); !records.IsLost(err) {
 			t.Errorf("the inventory of removed Secrets: %v", err)
@@ -73,15 +73,15 @@ func TestTheInventoriesOfManyComponentsAreDroppedOneAfterTheOther(t *testing.T) 
 	synctest.Test(t, func(t *testing.T) {
 		const components = 100
 		inSecrets := metav1alpha1.InventoryRecord{Namespace: "operator", Name: "inventory", Parts: 1}
-		memories := make([]Memory, components)
-		for i := range memories {
-			memories[i].setCurrent(cached{secrets: inSecrets, lines: []string{"a"}})
+		states := make([]State, components)
+		for i := range states {
+			states[i].setCurrent(cached{secrets: inSecrets, lines: []string{"a"}})
 		}
 		kept := func(after time.Duration) (kept int) {
 			time.Sleep(after)
-			for i := range memories {
-				memories[i].DropIdle(time.Hour, time.Now())
-				if !memories[i].current.dropped {
+			for i := range states {
+				states[i].DropIdle(time.Hour, time.Now())
+				if !states[i].current.dropped {
 					kept++
 				}
 			}
@@ -100,7 +100,7 @@ func TestTheInventoriesOfManyComponentsAreDroppedOneAfterTheOther(t *testing.T) 
 }
 
 func TestAnInventoryThatIsOnlyInMemoryIsNotDropped(t *testing.T) {
-	m := &Memory{}
+	m := &State{}
 	m.setCurrent(cached{digest: "d", lines: []string{"a"}})
 	m.DropIdle(time.Minute, time.Now().Add(time.Hour))
 	if len(m.current.lines) != 1 {

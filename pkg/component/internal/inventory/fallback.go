@@ -30,17 +30,17 @@ const maxFallback = 384 << 10
 func (s *Store) fallBack(
 	obj components.Object, entries []metav1alpha1.InventoryEntry, namespaceGoes func() bool,
 ) bool {
-	st, memory := obj.GetStatus(), s.memory(obj)
+	st, state := obj.GetStatus(), s.state(obj)
 	lines, size := linesOf(entries)
 	if size <= maxFallback {
 		enterLines(st, lines, components.InventoryDigest(lines))
 		return true
 	}
-	if known := memory.lookup(st); known != nil && !known.dropped && hasAll(known.lines, entries) {
+	if known := state.lookup(st); known != nil && !known.dropped && hasAll(known.lines, entries) {
 		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that no longer exist.
 		newer := *known
 		newer.lines = lines
-		memory.setCurrent(newer)
+		state.setCurrent(newer)
 		return true
 	}
 	if !namespaceGoes() {
@@ -50,7 +50,7 @@ func (s *Store) fallBack(
 	// it from the labels of the objects.
 	digest := components.InventoryDigest(lines)
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &metav1alpha1.InventoryRecord{}, digest
-	memory.setCurrent(cached{digest: digest, lines: lines})
+	state.setCurrent(cached{digest: digest, lines: lines})
 	return true
 }
 

@@ -51,29 +51,29 @@ func (p *part) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// memories implements Memories.
-type memories map[types.NamespacedName]*Memory
+// states implements States.
+type states map[types.NamespacedName]*State
 
-func (m memories) Of(name types.NamespacedName) *Memory {
+func (m states) Of(name types.NamespacedName) *State {
 	if m[name] == nil {
-		m[name] = &Memory{}
+		m[name] = &State{}
 	}
 	return m[name]
 }
 
-func (m memories) Known(name types.NamespacedName) *Memory { return m[name] }
+func (m states) Known(name types.NamespacedName) *State { return m[name] }
 
-// componentMemories implements components.Memories.
-type componentMemories map[types.NamespacedName]*components.Memory
+// componentMemories implements components.States.
+type componentMemories map[types.NamespacedName]*components.State
 
-func (m componentMemories) Of(name types.NamespacedName) *components.Memory {
+func (m componentMemories) Of(name types.NamespacedName) *components.State {
 	if m[name] == nil {
-		m[name] = &components.Memory{}
+		m[name] = &components.State{}
 	}
 	return m[name]
 }
 
-func (m componentMemories) Known(name types.NamespacedName) *components.Memory { return m[name] }
+func (m componentMemories) Known(name types.NamespacedName) *components.State { return m[name] }
 
 // cluster is a fake API server with one component, and the Store that a test calls.
 type cluster struct {
@@ -81,9 +81,9 @@ type cluster struct {
 	*secretstest.Server
 	server client.Client
 	// ending are the namespaces that are being deleted.
-	ending   []string
-	memories memories
-	store    *Store
+	ending []string
+	states states
+	store  *Store
 	// statuses counts the writes of a status.
 	statuses int
 }
@@ -119,20 +119,20 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// restart simulates a restart of the process: it replaces the store and empties the memories.
+// restart simulates a restart of the process: it replaces the store and empties the states.
 func (c *cluster) restart() {
-	c.memories = memories{}
+	c.states = states{}
 	options := components.Options{
 		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
 		New:    func() (components.Object, error) { return &part{}, nil },
-		Client: c.server, Reader: c.server, Memories: componentMemories{},
-		StatusWritten: func(name types.NamespacedName, st *metav1alpha1.Status) { c.memories.Of(name).StatusWritten(st) },
+		Client: c.server, Reader: c.server, States: componentMemories{},
+		StatusWritten: func(name types.NamespacedName, st *metav1alpha1.Status) { c.states.Of(name).StatusWritten(st) },
 		OwnerChanged:  func(manifests.Owner) {},
 	}
-	owners, passes := components.NewOwners(options), components.NewPasses(options.Memories)
+	owners, passes := components.NewOwners(options), components.NewPasses(options.States)
 	c.store = NewStore(Options{
 		Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Owners: owners,
-		Memories:   c.memories,
+		States:     c.states,
 		Components: components.NewStore(options, owners, passes),
 		Records: records.NewStore(records.Options{
 			Reconciler: reconciler, Namespace: "operator", Dynamic: c.Dynamic(), Metadata: c.Metadata(),

@@ -137,7 +137,7 @@ func TestAPinnedRenderingIsKnownWithoutAListWhereTheStatusNamesIt(t *testing.T) 
 		c := newCluster(t)
 		p := c.load()
 		p.Status = metav1alpha1.Status{PhaseRecord: records.PhasesUnknown, RenderedSet: named}
-		c.memories.Of(app).Records.SetID(records.Rendering, "a")
+		c.states.Of(app).Records.SetID(records.Rendering, "a")
 		c.refuseLists(forbidden())
 		if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{ID: "a"}); (err != nil) != stalls {
 			t.Errorf("with the named rendering %q, Record returned %v", named, err)
@@ -241,7 +241,7 @@ func TestPhasesAreRecordedAndRecalled(t *testing.T) {
 		t.Errorf("Recall returned the objects %v and the error %v", bodies, err)
 	}
 	clear(c.Secrets)
-	c.store.Memories.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Phases, records.Lost)
+	c.store.States.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Phases, records.Lost)
 	for range 2 {
 		if err := c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "second")); err != nil {
 			t.Fatal(err)
@@ -288,7 +288,7 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 	}
 	p := c.load()
 	clear(c.Secrets)
-	c.store.Memories.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
+	c.store.States.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
 	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), set("b")); err != nil ||
 		len(c.secretsOf(records.Rendering)) != 1 {
 		t.Errorf("Record of a lost pinned rendering returned %v", err)

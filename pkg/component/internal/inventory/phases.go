@@ -34,7 +34,7 @@ func (s *Store) Phases() Phases { return Phases{s} }
 func (p Phases) Record(
 	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
 ) error {
-	st, memory := obj.GetStatus(), p.memory(obj)
+	st, state := obj.GetStatus(), p.state(obj)
 	former := st.PhaseRecord
 	id, err := plan.PhaseDigest(objects)
 	if err != nil {
@@ -44,12 +44,12 @@ func (p Phases) Record(
 		return p.End(ctx, obj, owner)
 	}
 	if id == former {
-		if memory.ID(records.Phases) == records.Lost {
+		if state.ID(records.Phases) == records.Lost {
 			return p.write(ctx, obj, owner, id, objects)
 		}
-		return p.deleteUnnamed(ctx, memory, owner, id)
+		return p.deleteUnnamed(ctx, state, owner, id)
 	}
-	if former == records.PhasesPending && memory.ID(records.Phases) == id {
+	if former == records.PhasesPending && state.ID(records.Phases) == id {
 		// An earlier pass of this process wrote this record, and failed before the status named it.
 		st.PhaseRecord = id
 		return nil
@@ -79,25 +79,25 @@ func (p Phases) write(
 	if err != nil {
 		return phasesError("record", err)
 	}
-	p.memory(obj).SetID(records.Phases, id)
+	p.state(obj).SetID(records.Phases, id)
 	return nil
 }
 
 // replace writes the status, which names a new record, and then deletes the previous record.
 func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, former string) error {
-	st, memory := obj.GetStatus(), p.memory(obj)
+	st, state := obj.GetStatus(), p.state(obj)
 	switch former {
 	case records.PhasesUnknown:
-		memory.AddUnlisted()
+		state.AddUnlisted()
 		return nil
 	case "":
 		return nil
 	}
-	memory.AddFormer(records.Phases, former)
+	state.AddFormer(records.Phases, former)
 	if err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st)); err != nil {
 		return err
 	}
-	return p.deleteUnnamed(ctx, memory, owner, st.PhaseRecord)
+	return p.deleteUnnamed(ctx, state, owner, st.PhaseRecord)
 }
 
 // announce adds the finalizer and writes a status with the value PhasesPending before the first record is written. So a
@@ -117,15 +117,15 @@ func (p Phases) announce(ctx context.Context, obj components.Object) error {
 
 // End deletes the records of phases of a component that has no objects in phases any more, or that is being deleted.
 func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
-	st, memory := obj.GetStatus(), p.memory(obj)
+	st, state := obj.GetStatus(), p.state(obj)
 	if st.PhaseRecord == records.PhasesUnknown {
-		memory.AddUnlisted()
+		state.AddUnlisted()
 		st.PhaseRecord = ""
 	}
 	if st.PhaseRecord == "" {
-		return p.deleteUnnamed(ctx, memory, owner, "")
+		return p.deleteUnnamed(ctx, state, owner, "")
 	}
-	if err := p.store.Records.Delete(ctx, owner, records.Phases, "", st.PhaseRecord, memory.ID(records.Phases)); err != nil {
+	if err := p.store.Records.Delete(ctx, owner, records.Phases, "", st.PhaseRecord, state.ID(records.Phases)); err != nil {
 		return phasesError("delete the record of", err)
 	}
 	st.PhaseRecord = ""
@@ -194,15 +194,15 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 }
 
 // deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
-func (p Phases) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
+func (p Phases) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
 		return phasesError("delete a previous record of", err)
 	}
 	return nil
 }
 
-func (p Phases) memory(obj client.Object) *records.Memory {
-	return &p.store.Memories.Of(client.ObjectKeyFromObject(obj)).Records
+func (p Phases) state(obj client.Object) *records.State {
+	return &p.store.States.Of(client.ObjectKeyFromObject(obj)).Records
 }
 
 // unmarked returns the manifests of objects without the labels and annotations of the reconciler.

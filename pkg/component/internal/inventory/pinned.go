@@ -48,7 +48,7 @@ var errFoundLate = errors.New(
 // writes, the status still names the previous record, whose objects are applied, and the garbage collection of the next
 // process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
-	st, memory := obj.GetStatus(), p.memory(obj)
+	st, state := obj.GetStatus(), p.state(obj)
 	former := st.RenderedSet
 	if set.ID == "" {
 		return p.End(ctx, obj, owner)
@@ -59,8 +59,8 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
-	if former == set.ID && memory.ID(records.Rendering) == set.ID {
-		return p.deleteUnnamed(ctx, memory, owner, set.ID)
+	if former == set.ID && state.ID(records.Rendering) == set.ID {
+		return p.deleteUnnamed(ctx, state, owner, set.ID)
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -74,13 +74,13 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	if err := p.write(ctx, obj, owner, set); err != nil {
 		return err
 	}
-	memory.AddFormer(records.Rendering, former)
+	state.AddFormer(records.Rendering, former)
 	if former != set.ID {
 		if err := p.name(ctx, obj, set.ID); err != nil {
 			return err
 		}
 	}
-	return p.deleteUnnamed(ctx, memory, owner, set.ID)
+	return p.deleteUnnamed(ctx, state, owner, set.ID)
 }
 
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
@@ -88,7 +88,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st := obj.GetStatus()
 	if st.RenderedSet == "" {
-		return p.deleteUnnamed(ctx, p.memory(obj), owner, "")
+		return p.deleteUnnamed(ctx, p.state(obj), owner, "")
 	}
 	if err := p.store.Records.Delete(ctx, owner, records.Rendering, "", st.RenderedSet); err != nil {
 		return pinnedError("delete the record of", err)
@@ -114,7 +114,7 @@ func (p Pinned) write(ctx context.Context, obj components.Object, owner manifest
 	if err != nil {
 		return pinnedError("record", err)
 	}
-	p.memory(obj).SetID(records.Rendering, set.ID)
+	p.state(obj).SetID(records.Rendering, set.ID)
 	return nil
 }
 
@@ -126,15 +126,15 @@ func (p Pinned) name(ctx context.Context, obj components.Object, id string) erro
 }
 
 // deleteUnnamed deletes the records of renderings except the record with the id named, which the status names.
-func (p Pinned) deleteUnnamed(ctx context.Context, m *records.Memory, owner manifests.Owner, named string) error {
+func (p Pinned) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
 	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	return nil
 }
 
-func (p Pinned) memory(obj client.Object) *records.Memory {
-	return &p.store.Memories.Of(client.ObjectKeyFromObject(obj)).Records
+func (p Pinned) state(obj client.Object) *records.State {
+	return &p.store.States.Of(client.ObjectKeyFromObject(obj)).Records
 }
 
 func pinnedError(action string, err error) error {

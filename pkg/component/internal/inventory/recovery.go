@@ -57,13 +57,13 @@ type Recovery struct {
 func (s *Store) Load(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, status.Event, error) {
-	if lines := s.memory(obj).fallback(obj.GetStatus()); lines != nil {
+	if lines := s.state(obj).fallback(obj.GetStatus()); lines != nil {
 		entries, err := metav1alpha1.ParseInventory(lines)
 		return entries, status.Event{}, err
 	}
 	recovery = sync.OnceValue(recovery)
 	cause := s.changedBy(obj)
-	if err := s.memory(obj).checkInterval(owner.Component(), cause, s.isDamaged(obj), time.Now()); err != nil {
+	if err := s.state(obj).checkInterval(owner.Component(), cause, s.isDamaged(obj), time.Now()); err != nil {
 		return nil, status.Event{}, err
 	}
 	found, err := s.read(ctx, obj, owner, recovery)
@@ -72,7 +72,7 @@ func (s *Store) Load(
 	}
 	found.cause = cause
 	if components.Doubt(obj.GetStatus()) != "" {
-		s.memory(obj).noteSearch(time.Now())
+		s.state(obj).noteSearch(time.Now())
 	}
 	entries, err := s.restore(ctx, obj, owner, found, recovery())
 	if err != nil {
@@ -234,7 +234,7 @@ func (s *Store) restore(
 	if !s.isDamaged(obj) {
 		s.setStale(obj, secrets)
 	}
-	s.memory(obj).setRecovered(time.Now())
+	s.state(obj).setRecovered(time.Now())
 	return entries, nil
 }
 
@@ -322,12 +322,12 @@ func (s *Store) addUnnamed(
 
 // setStale marks Secrets of inventories as stale, except those that the status names.
 func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMetadata) {
-	memory := s.memory(obj)
-	if named := memory.lookup(obj.GetStatus()); named != nil {
+	state := s.state(obj)
+	if named := state.lookup(obj.GetStatus()); named != nil {
 		secrets = slices.DeleteFunc(secrets, records.HasID(named.id))
 	}
 	if len(secrets) > 0 {
-		memory.Records.AddStale(secrets)
+		state.Records.AddStale(secrets)
 	}
 }
 
@@ -355,7 +355,7 @@ func (s *Store) problem(obj components.Object) string {
 
 // noteRecovery returns the event about a recovery: that another client changed the record, and which types and
 // namespaces could not be searched. The event is empty if there is neither. During a deletion, every status contains
-// what could not be searched (see Memory.Unsearched), because nothing searches for these dependents after the component
+// what could not be searched (see State.Unsearched), because nothing searches for these dependents after the component
 // was deleted.
 func (s *Store) noteRecovery(
 	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered,
@@ -371,7 +371,7 @@ func (s *Store) noteRecovery(
 			"; find missing dependents by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
 		log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
 		if !obj.GetDeletionTimestamp().IsZero() {
-			s.memory(obj).setUnsearched(note)
+			s.state(obj).setUnsearched(note)
 		}
 	}
 	if unsearched == "" && found.cause == "" && len(found.copies) == 0 {

@@ -362,8 +362,8 @@ func TestWhatASearchCouldNotReachIsReported(t *testing.T) {
 		if err != nil || event.Reason != "InventoryIncomplete" || !strings.Contains(event.Note, "pods") {
 			t.Errorf("Load returned the event %v and the error %v, want the event InventoryIncomplete about pods", event, err)
 		}
-		if got := c.memories.Of(app).Unsearched(); (got != "") != deleting {
-			t.Errorf("component being deleted: %t; the memory names these unsearched types: %q", deleting, got)
+		if got := c.states.Of(app).Unsearched(); (got != "") != deleting {
+			t.Errorf("component being deleted: %t; the state names these unsearched types: %q", deleting, got)
 		}
 	}
 }

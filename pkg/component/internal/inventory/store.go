@@ -37,8 +37,8 @@ type Options struct {
 	Components  *components.Store
 	Owners      *components.Owners
 	Records     *records.Store
-	// Memories has the memory of each component.
-	Memories Memories
+	// States has the state of each component.
+	States States
 }
 
 // Store reads and writes the inventories of components. Its methods change the status of the given component in memory.
@@ -49,8 +49,8 @@ type Store struct{ Options }
 // NewStore returns a store.
 func NewStore(o Options) *Store { return &Store{o} }
 
-func (s *Store) memory(obj components.Object) *Memory {
-	return s.Memories.Of(client.ObjectKeyFromObject(obj))
+func (s *Store) state(obj components.Object) *State {
+	return s.States.Of(client.ObjectKeyFromObject(obj))
 }
 
 func (s *Store) isDamaged(obj components.Object) bool {
@@ -72,11 +72,11 @@ func (s *Store) Recorded(
 // The error is a records.LostError if the record does not exist, or if its digest differs from the digest in the
 // status. If only the digest differs, the lines are returned as well.
 func (s *Store) lines(ctx context.Context, obj components.Object, owner manifests.Owner) ([]string, error) {
-	st, memory := obj.GetStatus(), s.memory(obj)
+	st, state := obj.GetStatus(), s.state(obj)
 	if !st.HasInventoryRecord() {
 		return st.Inventory, nil
 	}
-	if lines, known := memory.recorded(st); known {
+	if lines, known := state.recorded(st); known {
 		return lines, nil
 	}
 	secrets := *st.InventoryRecord
@@ -96,7 +96,7 @@ func (s *Store) lines(ctx context.Context, obj components.Object, owner manifest
 		return lines, lost("the inventory in Secret %s/%s-0 does not match the digest in the status",
 			secrets.Namespace, secrets.Name)
 	}
-	memory.setCurrent(cached{secrets: secrets, id: id, digest: st.InventoryDigest, lines: lines})
+	state.setCurrent(cached{secrets: secrets, id: id, digest: st.InventoryDigest, lines: lines})
 	return lines, nil
 }
 
@@ -199,7 +199,7 @@ func (s *Store) enterSecrets(obj components.Object, lines []string, digest strin
 	}
 	st := obj.GetStatus()
 	st.Inventory, st.InventoryRecord, st.InventoryDigest = nil, &secrets, digest
-	s.memory(obj).setNext(pending{
+	s.state(obj).setNext(pending{
 		cached: cached{secrets: secrets, id: id, digest: digest, lines: lines}, parts: parts,
 	})
 	return nil
@@ -221,10 +221,10 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 		return err
 	}
 	if !st.HasInventoryRecord() {
-		s.memory(obj).setNext(pending{former: former})
+		s.state(obj).setNext(pending{former: former})
 		return nil
 	}
-	next := s.memory(obj).nextOf(st)
+	next := s.state(obj).nextOf(st)
 	if next == nil {
 		return fmt.Errorf("the content of Secret %s/%s-0 is unknown", st.InventoryRecord.Namespace, st.InventoryRecord.Name)
 	}
@@ -232,7 +232,7 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 		return err
 	}
 	next.former = slices.DeleteFunc(former, records.HasID(next.id))
-	s.memory(obj).setNext(*next)
+	s.state(obj).setNext(*next)
 	rec := records.Record{Kind: records.Inventory, ID: next.id, After: recorded.ID()}
 	return s.Records.Write(ctx, owner, rec, next.parts)
 }
@@ -261,12 +261,12 @@ func (s *Store) writeError(obj components.Object, err error) error {
 // error, the next call deletes the remaining Secrets.
 func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
 	// The previous pass may have written the status without receiving the response. Then this pass has loaded that
-	// status, and the next line updates the memory.
-	s.memory(obj).StatusWritten(obj.GetStatus())
+	// status, and the next line updates the state.
+	s.state(obj).StatusWritten(obj.GetStatus())
 	if err := s.markStale(ctx, obj); err != nil {
 		return err
 	}
-	return s.Records.DeleteStale(ctx, &s.memory(obj).Records)
+	return s.Records.DeleteStale(ctx, &s.state(obj).Records)
 }
 
 // markStale marks stale Secrets of inventories among those that the garbage collection found and that the status does
@@ -275,16 +275,16 @@ func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
 // another operator process may be about to enter the Secret into the status, so the Secret is kept until the next
 // inventory is written. If the recorded inventory is lost, no Secret is marked, because the recovery needs all Secrets.
 func (s *Store) markStale(ctx context.Context, obj components.Object) error {
-	st, memory := obj.GetStatus(), s.memory(obj)
-	recorded, unnamed := components.RefOf(st), memory.Records.UnnamedInventories()
-	isKnown := !st.HasInventoryRecord() || memory.lookup(st) != nil
+	st, state := obj.GetStatus(), s.state(obj)
+	recorded, unnamed := components.RefOf(st), state.Records.UnnamedInventories()
+	isKnown := !st.HasInventoryRecord() || state.lookup(st) != nil
 	if len(unnamed) == 0 || recorded.Empty() || !isKnown || s.isDamaged(obj) {
 		return nil
 	}
 	if err := s.Components.Confirm(ctx, obj, recorded); err != nil {
 		return fmt.Errorf("confirm the component: %w", err)
 	}
-	memory.Records.MarkStale(unnamed, func(secret metav1.Object) bool {
+	state.Records.MarkStale(unnamed, func(secret metav1.Object) bool {
 		after := s.Records.After(secret)
 		return after != "" && after != recorded.ID() && !recorded.Names(secret.GetName())
 	})
@@ -296,7 +296,7 @@ func (s *Store) DeleteAll(ctx context.Context, obj components.Object, owner mani
 	if obj.GetStatus().InventoryRecord == nil {
 		return nil
 	}
-	if err := s.Records.DeleteStale(ctx, &s.memory(obj).Records); err != nil {
+	if err := s.Records.DeleteStale(ctx, &s.state(obj).Records); err != nil {
 		return err
 	}
 	if err := s.Records.Delete(ctx, owner, records.Inventory, "", records.InventoryID(obj.GetStatus())); err != nil {

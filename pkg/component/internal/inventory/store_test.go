@@ -216,7 +216,7 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, secret := range c.All() {
-				c.memories.Of(app).Records.AddUnnamedSecret(secret)
+				c.states.Of(app).Records.AddUnnamedSecret(secret)
 			}
 			if err := c.store.DeleteStale(t.Context(), p); err != nil {
 				t.Fatal(err)
@@ -224,7 +224,7 @@ func TestUnnamedInventoriesAreStaleWhereTheyReplaceAFormerOne(t *testing.T) {
 			if got := len(c.secretsOf(records.Inventory)); (got == 0) != test.deleted {
 				t.Errorf("%d Secrets with inventories remain", got)
 			}
-			if len(c.memories.Of(app).Records.UnnamedInventories()) > 0 {
+			if len(c.states.Of(app).Records.UnnamedInventories()) > 0 {
 				t.Error("the Secrets of inventories that no status names are checked again")
 			}
 		})
@@ -236,10 +236,10 @@ func TestAStatusThatNamesOtherSecretsIsNoticed(t *testing.T) {
 	p := c.write(entries(3000))
 	other := p.Status.DeepCopy()
 	other.InventoryRecord.Name += "x"
-	if m := c.memories.Known(app); m.NamesOther(&p.Status) || !m.NamesOther(other) {
+	if m := c.states.Known(app); m.NamesOther(&p.Status) || !m.NamesOther(other) {
 		t.Error("NamesOther is true for Secrets that this process wrote, or false for other Secrets")
 	}
-	if c.memories.Known(types.NamespacedName{}).NamesOther(other) || (&Memory{}).NamesOther(other) {
+	if c.states.Known(types.NamespacedName{}).NamesOther(other) || (&State{}).NamesOther(other) {
 		t.Error("a process that knows no Secrets reports other Secrets")
 	}
 }

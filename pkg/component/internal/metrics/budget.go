@@ -6,42 +6,42 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Memory is the memory budget of a reconciler.
-type Memory struct {
+// Budget is the memory budget of a reconciler.
+type Budget struct {
 	// Bytes is the budget, and Reserved the part of it that components have.
 	Bytes, Reserved int64
 	// Waiting is the number of components that wait for memory.
 	Waiting int
 }
 
-// memoryCollector exports the memory budgets of reconcilers. Reconcilers without a budget have no series.
-type memoryCollector struct {
+// budgetCollector exports the memory budgets of reconcilers. Reconcilers without a budget have no series.
+type budgetCollector struct {
 	bytes, reserved, waiting *prometheus.Desc
 
 	mu    sync.Mutex
-	usage map[string]func() Memory
+	usage map[string]func() Budget
 }
 
-func newMemoryCollector() *memoryCollector {
+func newBudgetCollector() *budgetCollector {
 	labels := []string{labelReconciler}
-	return &memoryCollector{
+	return &budgetCollector{
 		bytes: prometheus.NewDesc("fairlead_memory_budget_bytes",
 			"Memory for sources, renderings and records that are in use, over all components.", labels, nil),
 		reserved: prometheus.NewDesc("fairlead_memory_reserved_bytes",
 			"Part of the memory budget that components have at the moment, by an estimate.", labels, nil),
 		waiting: prometheus.NewDesc("fairlead_memory_waiting_components",
 			"Components that wait for memory of the budget.", labels, nil),
-		usage: map[string]func() Memory{},
+		usage: map[string]func() Budget{},
 	}
 }
 
-// ExportMemory exports the memory budget of the reconciler.
-func (m *Meter) ExportMemory(usage func() Memory) { m.memory.set(m.reconciler, usage) }
+// ExportBudget exports the memory budget of the reconciler.
+func (m *Meter) ExportBudget(usage func() Budget) { m.budget.set(m.reconciler, usage) }
 
-// StopExportMemory ends the export of the memory budget.
-func (m *Meter) StopExportMemory() { m.memory.set(m.reconciler, nil) }
+// StopExportBudget ends the export of the memory budget.
+func (m *Meter) StopExportBudget() { m.budget.set(m.reconciler, nil) }
 
-func (c *memoryCollector) set(reconciler string, usage func() Memory) {
+func (c *budgetCollector) set(reconciler string, usage func() Budget) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if usage == nil {
@@ -52,14 +52,14 @@ func (c *memoryCollector) set(reconciler string, usage func() Memory) {
 }
 
 // Describe implements prometheus.Collector.
-func (c *memoryCollector) Describe(into chan<- *prometheus.Desc) {
+func (c *budgetCollector) Describe(into chan<- *prometheus.Desc) {
 	into <- c.bytes
 	into <- c.reserved
 	into <- c.waiting
 }
 
 // Collect implements prometheus.Collector.
-func (c *memoryCollector) Collect(into chan<- prometheus.Metric) {
+func (c *budgetCollector) Collect(into chan<- prometheus.Metric) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for reconciler, usage := range c.usage {

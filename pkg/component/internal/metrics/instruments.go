@@ -18,7 +18,7 @@ type Instruments struct {
 	renderings   *prometheus.CounterVec
 	namespaces   names
 	components   *componentCollector
-	memory       *memoryCollector
+	budget       *budgetCollector
 	externals    *externalCollector
 	eventSources *eventSourceCollector
 }
@@ -70,7 +70,7 @@ func NewInstruments() *Instruments {
 		}, []string{labelReconciler, "namespace"}),
 		namespaces:   names{limit: maxNamespaces},
 		components:   newComponentCollector(),
-		memory:       newMemoryCollector(),
+		budget:       newBudgetCollector(),
 		externals:    newExternalCollector(),
 		eventSources: newEventSourceCollector(),
 	}
@@ -79,7 +79,7 @@ func NewInstruments() *Instruments {
 // RegisterIn adds the instruments to a registry. It returns an error if the registry has them already.
 func (i *Instruments) RegisterIn(registry prometheus.Registerer) error {
 	for _, c := range []prometheus.Collector{
-		i.requests, i.passes, i.steps, i.ready, i.repairs, i.renderings, i.components, i.memory, i.externals, i.eventSources,
+		i.requests, i.passes, i.steps, i.ready, i.repairs, i.renderings, i.components, i.budget, i.externals, i.eventSources,
 	} {
 		if err := registry.Register(c); err != nil {
 			return err

@@ -49,7 +49,7 @@ func metricsInUse(t *testing.T) []*dto.MetricFamily {
 	m.ExportEventSources(func() []EventSource {
 		return []EventSource{{Kind: "polling", Name: "rates", Answered: time.Unix(1, 0)}}
 	})
-	m.ExportMemory(func() Memory { return Memory{} })
+	m.ExportBudget(func() Budget { return Budget{} })
 	p.Set(types.NamespacedName{Name: "shop"}, Component{State: "Ready"})
 	families, err := registry.Gather()
 	if err != nil {

@@ -54,10 +54,10 @@ func ownersOf(answer error) *components.Owners {
 			return answer
 		},
 	})
-	memories := &reconcile.Memories{}
+	states := &reconcile.States{}
 	return components.NewOwners(components.Options{
 		Name: reconciler, GVK: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Shop"},
-		Reader: reader, Memories: memories.Objects(), OwnerChanged: func(manifests.Owner) {},
+		Reader: reader, States: states.Objects(), OwnerChanged: func(manifests.Owner) {},
 	})
 }
 
@@ -228,12 +228,12 @@ func TestAPreviewReadsReferencesInsteadOfWatchingThem(t *testing.T) {
 
 func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	c := newCluster(t)
-	memories, owners := &reconcile.Memories{}, ownersOf(nil)
+	states, owners := &reconcile.States{}, ownersOf(nil)
 	p := Inventory{Simulator: &Simulator{}, ComponentRecord: reconcile.ComponentRecord{
-		Memories: memories, Owners: owners,
+		States: states, Owners: owners,
 		Inventories: inventory.NewStore(inventory.Options{
 			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), Owners: owners,
-			Memories: memories.Inventories(),
+			States: states.Inventories(),
 			Records: records.NewStore(records.Options{
 				Reconciler: reconciler, Dynamic: c.client.Dynamic, Metadata: c.client.Metadata, Clock: clock.RealClock{},
 				NamespaceGoes: func(context.Context, string) bool { return false },
@@ -246,7 +246,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	s.status.Inventory = []string{entry.String()}
 	s.status.InventoryDigest = components.InventoryDigest(s.status.Inventory)
 	s.status.Reconciler = reconciler
-	component := &reconcile.Component{Object: s, Memory: memories.Of(web)}
+	component := &reconcile.Component{Object: s, State: states.Of(web)}
 	at := target.Target{Client: c.client, Local: c.client}
 	loaded, err := p.Load(t.Context(), component, owner, at)
 	if err != nil || len(loaded.Entries) != 1 {

@@ -230,7 +230,7 @@ func TestCreatedDependentsCountAsRecordedUntilAStatusIsWritten(t *testing.T) {
 	if got := w.request.Inventory; len(got) != 2 || got[0].Name != "created" || got[1].Revision != 7 {
 		t.Errorf("got %+v", got)
 	}
-	w.Memories.Of(web).confirm()
+	w.States.Of(web).confirm()
 	_, _ = w.Apply(t.Context(), w.component())
 	if got := w.request.Inventory; len(got) != 1 {
 		t.Errorf("after a write of the status, the request has the inventory %+v, want one entry", got)

@@ -41,11 +41,11 @@ func (r *Runner) wait(ctx context.Context, c *Component, lease *budget.Lease, o 
 	var result string
 	var after time.Duration
 	if lease.Waits() {
-		result, after = telemetry.ResultWaiting, c.Memory.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
+		result, after = telemetry.ResultWaiting, c.State.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
 		r.Sources.ForgetSource(c.Name())
 		log.FromContext(ctx).Info("waits for memory, because other components use it", "bytes", lease.Needs())
 	} else {
-		result, after = telemetry.ResultWaitingForTurn, c.Memory.Schedule.Wait(maxWait, r.Clock.Now())
+		result, after = telemetry.ResultWaitingForTurn, c.State.Schedule.Wait(maxWait, r.Clock.Now())
 		log.FromContext(ctx).Info("waits for its turn to render, because other components render")
 	}
 	r.Metrics.Pass(ctx, result, nil)

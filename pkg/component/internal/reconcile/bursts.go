@@ -66,7 +66,7 @@ func (p *Pass) holdBurst(c *Component, in input.Inputs) error {
 		return err
 	}
 	now := p.Clock.Now()
-	due := c.Memory.bursts.admit(trigger, digest, now)
+	due := c.State.bursts.admit(trigger, digest, now)
 	if due.IsZero() {
 		return nil
 	}
@@ -75,6 +75,6 @@ func (p *Pass) holdBurst(c *Component, in input.Inputs) error {
 			"the inputs changed %d times within %s, while the spec stayed the same; a component that reads what this one "+
 				"writes, or a controller, may change them in turn; the next rendering is at %s, and only repairs are made until "+
 				"then; find out who writes the referenced objects, and break the cycle",
-			maxBurst, c.Memory.bursts.window, due.UTC().Format(time.RFC3339)),
+			maxBurst, c.State.bursts.window, due.UTC().Format(time.RFC3339)),
 	}
 }

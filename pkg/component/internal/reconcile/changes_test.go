@@ -18,7 +18,7 @@ func TestChangesAfterARestart(t *testing.T) {
 		"of unchanged inputs":         {applied: "new"},
 		"of inputs that were changed": {applied: "old", want: []string{changesUnknown}},
 	} {
-		if got := (&Memory{}).changesSince(&metav1alpha1.Status{InputDigest: c.applied}, in); !slices.Equal(got, c.want) {
+		if got := (&State{}).changesSince(&metav1alpha1.Status{InputDigest: c.applied}, in); !slices.Equal(got, c.want) {
 			t.Errorf("the changes %s: want %q, got %q", name, c.want, got)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 type Component struct {
 	components.Object
 	Declared
-	Memory *Memory
+	State *State
 
 	// rendered are the objects that the last rendering of the pass returned, if isRendered is set.
 	rendered   []manifests.Object

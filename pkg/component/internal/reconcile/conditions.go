@@ -87,7 +87,7 @@ func (c conditions) ownParameters(ctx context.Context, lookups lookup.Lookups) (
 	if err != nil {
 		return nil, err
 	}
-	in, known := c.inputs, &c.component.Memory.conditions
+	in, known := c.inputs, &c.component.State.conditions
 	key := in.Digest + " " + digest
 	if known.parameters != nil && known.key == key {
 		return known.parameters, nil

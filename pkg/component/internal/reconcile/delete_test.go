@@ -103,7 +103,7 @@ func TestADeletionWaitsForItsTarget(t *testing.T) {
 func TestADeletionNeedsItsTargetForUnconfirmedDependents(t *testing.T) {
 	w := newWorld(t, deleted)
 	c := w.component()
-	c.Memory.addCreated(w.target.Client, outcome.Outcome{
+	c.State.addCreated(w.target.Client, outcome.Outcome{
 		Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings}),
 	})
 	w.fails["target"] = errOh
@@ -188,8 +188,8 @@ func TestCreatedDependentsOfADeletionAreUnconfirmed(t *testing.T) {
 	w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{settings})
 	w.fails["delete"] = errOh
 	c := w.component()
-	if _, err := w.Delete(t.Context(), c); err == nil || len(c.Memory.unconfirmed.entries) != 1 {
-		t.Errorf("got %+v, %v", c.Memory.unconfirmed, err)
+	if _, err := w.Delete(t.Context(), c); err == nil || len(c.State.unconfirmed.entries) != 1 {
+		t.Errorf("got %+v, %v", c.State.unconfirmed, err)
 	}
 }
 

@@ -58,7 +58,7 @@ func (e *Externals) begin(
 		Owner: p.owner, Component: func() client.Object { return e.typed(c.Object) }, Drivers: c.Externals,
 		Desired: p.desired, Inventory: p.inventory, Trigger: p.trigger, Resolved: resolved, KeepSecrets: kubeconfigs(c),
 		Requested: requestedAt(c.Object, reconciler),
-		Revision:  c.GetStatus().Revision, Recorded: c.Memory.Inventory.Records.MayHaveExternals(),
+		Revision:  c.GetStatus().Revision, Recorded: c.State.Inventory.Records.MayHaveExternals(),
 		Read: func(ctx context.Context, refs []metav1alpha1.Reference) (map[metav1alpha1.Reference]externals.Content, error) {
 			return e.read(ctx, c, p.target, refs)
 		},
@@ -83,11 +83,11 @@ func (e *Externals) typed(obj client.Object) client.Object {
 func (e *Externals) read(
 	ctx context.Context, c *Component, t target.Target, refs []metav1alpha1.Reference,
 ) (map[metav1alpha1.Reference]externals.Content, error) {
-	contents, err := e.Reader.ReadExternal(ctx, c.Name(), refs, t, c.Memory.externalContents)
+	contents, err := e.Reader.ReadExternal(ctx, c.Name(), refs, t, c.State.externalContents)
 	if err != nil {
 		return nil, err
 	}
-	c.Memory.externalContents = contents
+	c.State.externalContents = contents
 	found := make(map[metav1alpha1.Reference]externals.Content, len(contents))
 	for ref, content := range contents {
 		found[ref] = externals.Content{Data: content.Data, Missing: content.Missing}

@@ -48,7 +48,7 @@ func (f feedback) hold(c *Component, in input.Inputs, now time.Time) error {
 	if len(f.own) == 0 || c.GetStatus().Revision == 0 || in.StandIn(c.GetStatus()) {
 		return nil
 	}
-	renewals := &c.Memory.renewals
+	renewals := &c.State.renewals
 	due := renewals.renew(f.trigger, in.Digest, now)
 	if due.IsZero() {
 		return nil

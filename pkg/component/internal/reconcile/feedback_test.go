@@ -12,7 +12,7 @@ import (
 )
 
 func TestAComponentThatChangesItsOwnInputIsRenderedWithADelay(t *testing.T) {
-	c := &Component{Object: &part{Status: metav1alpha1.Status{Revision: 1}}, Memory: &Memory{}}
+	c := &Component{Object: &part{Status: metav1alpha1.Status{Revision: 1}}, State: &State{}}
 	own := feedback{own: []manifests.Key{{Kind: "ConfigMap", Name: "fed"}}, trigger: "others"}
 	hold := func(f feedback, digest string, now time.Time) *passerror.Error {
 		return passerror.Of(f.hold(c, input.Inputs{Digest: digest}, now))

@@ -142,14 +142,14 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 	connection := &target.Connection{Lookups: observe.NewReferences(t.Context(), nil, reconciler)}
 	own := &target.Client{Connection: connection}
 	w.target = target.Target{Client: own, Local: own}
-	memories := &Memories{}
+	states := &States{}
 	options := components.Options{
 		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
 		New:    func() (components.Object, error) { return &part{}, nil },
-		Client: w.client(), Reader: w.client(), Memories: memories.Objects(), StatusWritten: memories.StatusWritten,
+		Client: w.client(), Reader: w.client(), States: states.Objects(), StatusWritten: states.StatusWritten,
 		NeedsPass: func(client.Object, client.Object) bool { return false }, OwnerChanged: func(manifests.Owner) {},
 	}
-	passes := components.NewPasses(options.Memories)
+	passes := components.NewPasses(options.States)
 	w.Runner = &Runner{
 		Pass: Pass{
 			Ports: Ports{
@@ -167,9 +167,9 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 			Metrics: telemetry.NewPassMetrics(reconciler, tracing.New(nil, reconciler), true), Clock: w.clock,
 			Wake: func(name types.NamespacedName) { w.woken = append(w.woken, name) },
 		},
-		Sources: fakeSources{w}, Memories: memories, Kind: "Part", Forgetters: &Forgetters{},
+		Sources: fakeSources{w}, States: states, Kind: "Part", Forgetters: &Forgetters{},
 	}
-	w.Forgetters.OfComponent(memories.Forget)
+	w.Forgetters.OfComponent(states.Forget)
 	w.Forgetters.OfComponent(func(name types.NamespacedName) { w.forgotten = append(w.forgotten, name) })
 	w.Forgetters.OfOwner(func(o manifests.Owner) { w.stopped = append(w.stopped, o) })
 	return w
@@ -224,7 +224,7 @@ func (w *world) expect(want ...string) {
 // component returns the stored component as a pass gets it.
 func (w *world) component() *Component {
 	w.t.Helper()
-	return &Component{Object: w.stored(), Declared: w.declared, Memory: w.Memories.Of(web)}
+	return &Component{Object: w.stored(), Declared: w.declared, State: w.States.Of(web)}
 }
 
 // stored reads the component from the API server.

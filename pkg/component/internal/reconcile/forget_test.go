@@ -43,18 +43,18 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	var serving sync.Mutex
 	var stopped, released []string
 	r := Runner{
-		Pass:     Pass{Ports: Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}}},
-		Memories: &Memories{}, Forgetters: &Forgetters{},
+		Pass:   Pass{Ports: Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}}},
+		States: &States{}, Forgetters: &Forgetters{},
 	}
-	r.Forgetters.OfComponent(r.Memories.Forget)
+	r.Forgetters.OfComponent(r.States.Forget)
 	r.Forgetters.OfOwner(func(owner manifests.Owner) {
 		serving.Lock()
 		defer serving.Unlock()
 		stopped = append(stopped, owner.Name)
 	})
 	r.Forgetters.OfComponent(func(name types.NamespacedName) { released = append(released, name.Name) })
-	r.Memories.Of(gone).prepared = "u1"
-	kept := r.Memories.Of(other)
+	r.States.Of(gone).prepared = "u1"
+	kept := r.States.Of(other)
 
 	serving.Lock()
 	forgotten := make(chan struct{})
@@ -63,13 +63,13 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 		r.forget(gone)
 	}()
 	withinLimit(t, "another component", func() {
-		for r.Memories.Known(gone) != nil {
+		for r.States.Known(gone) != nil {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	withinLimit(t, "the memory of another component", func() {
-		if r.Memories.Of(other) != kept {
-			t.Error("the memory of another component was dropped")
+	withinLimit(t, "the state of another component", func() {
+		if r.States.Of(other) != kept {
+			t.Error("the state of another component was dropped")
 		}
 	})
 	withinLimit(t, "a cache that is built meanwhile", func() { r.Forgetters.OfOwner(func(manifests.Owner) {}) })

@@ -75,13 +75,13 @@ func (p *Pass) bounded(ctx context.Context, hook Hook, c *Component, result Resu
 
 // preDelete calls the hooks PreDelete, unless all of them have succeeded for this component before.
 func (p *Pass) preDelete(ctx context.Context, c *Component) error {
-	if c.Memory.prepared == c.GetUID() || len(p.Author.Hooks(PreDelete)) == 0 {
+	if c.State.prepared == c.GetUID() || len(p.Author.Hooks(PreDelete)) == 0 {
 		return nil
 	}
 	if err := p.call(ctx, PreDelete, c); err != nil {
 		return err
 	}
-	c.Memory.prepared = c.GetUID()
+	c.State.prepared = c.GetUID()
 	return nil
 }
 

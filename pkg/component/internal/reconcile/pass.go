@@ -43,14 +43,14 @@ type Pass struct {
 // step 7 write only finalizers and a recovered inventory, so that the record of dependents is safe. No dependent is
 // written before step 8.
 //
-// If the outcome has Asked set, the caller must call Apply again at once, with the same Memory: the dependents export
+// If the outcome has Asked set, the caller must call Apply again at once, with the same State: the dependents export
 // values that the rendering asked for and did not get. At most maxEnds successive calls return such an outcome.
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
 		return p.invalid(ctx, c, err)
 	}
-	c.Memory.permitted = permissionOf(c.Declared)
+	c.State.permitted = permissionOf(c.Declared)
 	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
 	w, err := p.acquire(ctx, c)
 	if err != nil {
@@ -105,13 +105,13 @@ type work struct {
 func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedback) (outcome.Outcome, error) {
 	c.rendered, c.isRendered = nil, false
 	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
-	known, lost := c.Memory.unreported.knownExports(c, w)
+	known, lost := c.State.unreported.knownExports(c, w)
 	set, err := p.render(ctx, c, w, known, lost)
 	if err == nil {
 		err = p.admit(ctx, c, set.Desired(), w.recorded.Entries)
 	}
 	if err != nil {
-		c.Memory.unreported.unrendered(err)
+		c.State.unreported.unrendered(err)
 		c.SetStatus(unrendered(c, w.inputs, err, p.Clock.Now()))
 		return p.repairOnly(ctx, c, w, err)
 	}
@@ -128,10 +128,10 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 		return pending(err)
 	}
 	o, err := p.Applier.Apply(ctx, w.target.Client, request)
-	c.Memory.addCreated(w.target.Client, o)
+	c.State.addCreated(w.target.Client, o)
 	if o.Asked != nil && err == nil {
-		c.Memory.renewals.add(known, o.Asked, p.Clock.Now())
-		c.Memory.unreported.keepExports(o)
+		c.State.renewals.add(known, o.Asked, p.Clock.Now())
+		c.State.unreported.keepExports(o)
 		return o, nil
 	}
 	if o.Inventory != nil && !o.Observing {
@@ -178,7 +178,7 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 		return pending(err)
 	}
 	o, err := p.Applier.Delete(ctx, w.target.Client, request)
-	c.Memory.addCreated(w.target.Client, o)
+	c.State.addCreated(w.target.Client, o)
 	o = p.explain(ctx, c, w.target, o)
 	o.Unsearched = w.recorded.Unsearched
 	if err != nil || !o.Done() {
@@ -199,12 +199,12 @@ func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o out
 	if p.Causes == nil || o.Observing {
 		return o
 	}
-	memory := &c.Memory.causes
-	due, next := memory.Note(o.Waiting, c.GetStatus(), p.Clock.Now())
+	state := &c.State.causes
+	due, next := state.Note(o.Waiting, c.GetStatus(), p.Clock.Now())
 	for _, object := range due {
-		memory.Learn(object, p.Causes.CauseOf(ctx, t.Client, object))
+		state.Learn(object, p.Causes.CauseOf(ctx, t.Client, object))
 	}
-	o.Waiting = memory.Explain(o.Waiting)
+	o.Waiting = state.Explain(o.Waiting)
 	if !next.IsZero() && (o.NextDue.IsZero() || next.Before(o.NextDue)) {
 		o.NextDue = next
 	}
@@ -215,7 +215,7 @@ func (p *Pass) explain(ctx context.Context, c *Component, t target.Target, o out
 func (p *Pass) hasNothing(c *Component) bool {
 	return components.RefOf(c.GetStatus()).Empty() &&
 		!components.Damaged(c.Object, p.Finalizers) &&
-		len(c.Memory.unconfirmed.entries) == 0 && len(c.Memory.unreported.inventory()) == 0
+		len(c.State.unconfirmed.entries) == 0 && len(c.State.unreported.inventory()) == 0
 }
 
 // pending converts the error passerror.ErrObserving, of a step that waits for a watch or a fetch, to an outcome with
@@ -259,8 +259,8 @@ func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (i
 	if err != nil {
 		return input.Inputs{}, err
 	}
-	in, c.Memory.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.Memory.Contents)
-	if err == nil && !c.Memory.knows(in.Digest) {
+	in, c.State.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.State.Contents)
+	if err == nil && !c.State.knows(in.Digest) {
 		_, err = in.LoadEvents(ctx)
 	}
 	return in, waitingForExports(err, c.GetStatus().Revision > 0)
@@ -279,7 +279,7 @@ func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 	recorded, err := p.Inventory.Load(ctx, c, w.owner, w.target)
 	p.tell(c, recorded.Events)
 	if err == nil {
-		recorded = c.Memory.unreported.load(c, recorded)
+		recorded = c.State.unreported.load(c, recorded)
 		err = reserve(ctx, len(recorded.Entries))
 	}
 	if err != nil {
@@ -288,7 +288,7 @@ func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 	if recorded.RecordsFound {
 		p.Rendering.Drop(c.Name())
 	}
-	if unconfirmed := c.Memory.unconfirmed.entries; len(unconfirmed) > 0 {
+	if unconfirmed := c.State.unconfirmed.entries; len(unconfirmed) > 0 {
 		all := plan.NewInventory(recorded.Entries)
 		for key, entry := range unconfirmed {
 			if _, known := all[key]; !known {
@@ -311,8 +311,8 @@ func (p *Pass) render(
 	set, err := p.Rendering.Render(ctx, rendering.Request{
 		Component: c.Object, Status: c.GetStatus(), Owner: w.owner, Target: w.target, Inputs: w.inputs,
 		Inventory: w.recorded.Entries, Exports: known, ExportsLost: lost,
-		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.Memory.Inventory.Records,
-		Kills: &c.Memory.kills, Requested: requestedAt(c.Object, p.Reconciler),
+		AllowEmpty: c.AllowEmpty, Adoption: c.Policies.Adoption, Ignore: c.Ignore, Records: &c.State.Inventory.Records,
+		Kills: &c.State.kills, Requested: requestedAt(c.Object, p.Reconciler),
 		CheckExternal: externalkinds.Check(c.Object, c.Externals),
 	})
 	if set.Lost != "" {
@@ -334,7 +334,7 @@ func (p *Pass) render(
 func (p *Pass) begin(ctx context.Context, c *Component, w work, set rendering.Set) error {
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := beginRevision(before, c, w, set, now)
-	c.Memory.remember(&before, w.inputs)
+	c.State.remember(&before, w.inputs)
 	c.SetStatus(next)
 	if err == nil {
 		err = p.Inventory.Begin(ctx, c, w.owner, set)

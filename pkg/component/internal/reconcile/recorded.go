@@ -26,7 +26,7 @@ type ComponentRecord struct {
 	Secrets     *records.Store
 	Components  *components.Store
 	Owners      *components.Owners
-	Memories    *Memories
+	States      *States
 	Externals   *Externals
 	// DeletePolicy is the delete policy of dependents if neither their manifests nor their component set one.
 	DeletePolicy metav1alpha1.DeletePolicy
@@ -46,7 +46,7 @@ func (r ComponentRecord) Load(
 		owner,
 		func() inventory.Recovery { return r.recovery(c, owner, t) },
 	)
-	loaded := Loaded{Entries: entries, Unsearched: c.Memory.Inventory.Unsearched()}
+	loaded := Loaded{Entries: entries, Unsearched: c.State.Inventory.Unsearched()}
 	if event.Type != "" {
 		loaded.Events = append(loaded.Events, event)
 	}
@@ -223,14 +223,14 @@ func (r ComponentRecord) writeEmpty(ctx context.Context, c *Component) error {
 
 // RememberOwned implements Records.
 func (r ComponentRecord) RememberOwned(c *Component) {
-	c.Memory.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
+	c.State.Inventory.Records.SetOwned(records.OwnedBy(c.GetUID(), c.GetStatus()))
 }
 
 // ReleaseLeft implements Records. ReleaseLeft is needed if somebody removed our finalizer from a component that was
 // being deleted, because then no pass released the Secrets.
 func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedName, uid types.UID) error {
-	memory := &r.Memories.Of(name).Inventory.Records
-	left, ok := memory.LeftBy(uid)
+	state := &r.States.Of(name).Inventory.Records
+	left, ok := state.LeftBy(uid)
 	if !ok {
 		return nil
 	}
@@ -240,13 +240,13 @@ func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedN
 	if err != nil {
 		return err
 	}
-	return r.Secrets.Release(ctx, memory, r.Owners.In(cluster, name), left)
+	return r.Secrets.Release(ctx, state, r.Owners.In(cluster, name), left)
 }
 
 // ReleaseVanished implements Records. A component that is missing in the cache may still exist, because the cache may
 // be restricted to some components by a selector or namespaces. So the component is read from the API server first.
 func (r ComponentRecord) ReleaseVanished(ctx context.Context, name types.NamespacedName) error {
-	if _, ok := r.Memories.Of(name).Inventory.Records.LeftBy(""); !ok {
+	if _, ok := r.States.Of(name).Inventory.Records.LeftBy(""); !ok {
 		return nil
 	}
 	live, err := r.Components.Live(ctx, name)

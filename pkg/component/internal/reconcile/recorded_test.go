@@ -43,7 +43,7 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 	options := components.Options{
 		Name: reconciler, Finalizers: components.FinalizersOf(reconciler), GVK: partGVK,
 		New:    func() (components.Object, error) { return &part{}, nil },
-		Client: w.client(), Reader: w.client(), Memories: w.Memories.Objects(), StatusWritten: w.Memories.StatusWritten,
+		Client: w.client(), Reader: w.client(), States: w.States.Objects(), StatusWritten: w.States.StatusWritten,
 		OwnerChanged: func(manifests.Owner) {},
 	}
 	owners := components.NewOwners(options)
@@ -57,9 +57,9 @@ func newRecording(t *testing.T, edits ...func(*part)) *recording {
 		Inventories: inventory.NewStore(inventory.Options{
 			Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Components: store,
 			Owners: owners, Records: secrets,
-			Memories: w.Memories.Inventories(),
+			States: w.States.Inventories(),
 		}),
-		Secrets: secrets, Components: store, Owners: owners, Memories: w.Memories, DeletePolicy: metav1alpha1.DeleteOrphan,
+		Secrets: secrets, Components: store, Owners: owners, States: w.States, DeletePolicy: metav1alpha1.DeleteOrphan,
 	}
 	return r
 }

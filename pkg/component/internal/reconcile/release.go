@@ -40,17 +40,17 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 // markReleased prevents passes over a component until it is gone from the cache. The event of its deletion then starts
 // the pass in which vanished forgets it. If it is gone already, markReleased forgets it.
 func (r *Runner) markReleased(ctx context.Context, c *Component) {
-	r.Memories.Of(c.Name()).released = c.GetUID()
+	r.States.Of(c.Name()).released = c.GetUID()
 	if _, err := r.Store.LoadSpec(ctx, c.Name()); apierrors.IsNotFound(err) {
-		r.Memories.Forget(c.Name())
+		r.States.Forget(c.Name())
 	}
 }
 
 // vanished ends the work for a component that is not in the cache any more. vanished deletes the dependents that were
 // created after the last write of the component's status. vanished returns the delay before the next try. The delay is
 // zero if no further try is needed, or if a watch starts the next try.
-func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory *Memory) time.Duration {
-	if late := memory.unconfirmed; len(late.entries) > 0 {
+func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, state *State) time.Duration {
+	if late := state.unconfirmed; len(late.entries) > 0 {
 		owner := r.Owners.Known(name)
 		request := lateDeleteRequest(owner, late.entries, r.Clock.Now(), func() { r.Wake(name) })
 		o, err := r.Applier.Delete(ctx, late.client, request)
@@ -58,13 +58,13 @@ func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, memory
 		case err == nil && o.Observing:
 			return 0
 		case err != nil || !o.Done():
-			return memory.Schedule.Retry()
+			return state.Schedule.Retry()
 		}
 		late.client.Release(owner)
 	}
 	if err := r.Records.ReleaseVanished(ctx, name); err != nil {
 		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")
-		return memory.Schedule.Retry()
+		return state.Schedule.Retry()
 	}
 	r.forget(name)
 	return 0

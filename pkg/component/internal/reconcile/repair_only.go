@@ -34,7 +34,7 @@ func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (o
 // are in the cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and
 // permits nothing, so these must be as in the last valid spec that the process knows.
 func (p *Pass) invalid(ctx context.Context, c *Component, cause error) (outcome.Outcome, error) {
-	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) || !c.Memory.permitted.is(c.Declared) {
+	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) || !c.State.permitted.is(c.Declared) {
 		return outcome.Outcome{}, cause
 	}
 	w, err := p.acquire(ctx, c)
@@ -90,7 +90,7 @@ func (p *Pass) repairOnly(ctx context.Context, c *Component, w work, cause error
 		return outcome.Outcome{}, err
 	}
 	o, err := p.Applier.Apply(ctx, w.target.Client, request)
-	c.Memory.addCreated(w.target.Client, o)
+	c.State.addCreated(w.target.Client, o)
 	o.Unrendered = true
 	if o = p.explain(ctx, c, w.target, o); err != nil {
 		return o, err

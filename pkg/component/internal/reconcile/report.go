@@ -27,19 +27,19 @@ import (
 func (r *Runner) observing(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status,
 ) (after time.Duration, inTime bool) {
-	next, memory := *c.GetStatus(), &c.Memory.Schedule
+	next, state := *c.GetStatus(), &c.State.Schedule
 	if !next.ProgressingSince.Equal(r.Store.Persisted(c.Object, loaded).ProgressingSince) {
 		// This pass began a new revision, but its start time is not stored in the status. So the timeout is measured
 		// from the first pass that waited for the watch.
 		next.ProgressingSince = nil
 	}
 	timeout := r.Author.Intervals(c.Object).Timeout
-	if after, inTime = memory.Observe(next.ProgressingSince, timeout, r.Clock.Now()); inTime {
+	if after, inTime = state.Observe(next.ProgressingSince, timeout, r.Clock.Now()); inTime {
 		r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
 		return after, true
 	}
 	if next.ProgressingSince == nil {
-		next.ProgressingSince = new(metav1.NewTime(memory.ObservingSince()))
+		next.ProgressingSince = new(metav1.NewTime(state.ObservingSince()))
 	}
 	c.SetStatus(next)
 	return 0, false
@@ -69,9 +69,9 @@ func (r *Runner) endsWithoutReport(
 func (r *Runner) again(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
 ) {
-	c.Memory.unreported.keepStatus(c, loaded, r.Store.Persisted(c.Object, loaded), o)
+	c.State.unreported.keepStatus(c, loaded, r.Store.Persisted(c.Object, loaded), o)
 	r.Metrics.Pass(ctx, telemetry.ResultObserving, nil)
-	c.Memory.Schedule.Again()
+	c.State.Schedule.Again()
 	if ctx.Err() != nil {
 		// The operator is stopping, so that there is no next pass that could tell the changes.
 		r.tellChanges(ctx, c, o)
@@ -96,7 +96,7 @@ func (r *Runner) report(
 	f, now := passerror.Of(failure), r.Clock.Now()
 	next, v := status.Next(*c.GetStatus(), status.Report{
 		Component:  r.Owners.Known(c.Name()).Component(),
-		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.Memory.unreported.adoptions,
+		Generation: c.GetGeneration(), Deleting: c.IsDeleted(), Outcome: o, Unreported: c.State.unreported.adoptions,
 		Failure: f, KeepCounts: unrecorded != nil,
 		Timeout: in.Timeout, Acknowledged: acknowledged(c.Object, r.Reconciler), Now: now,
 		StaleInputs: r.staleInputs(c), Finalizers: r.Finalizers.Named(r.Reconciler),
@@ -106,19 +106,19 @@ func (r *Runner) report(
 		if err := r.writeStatus(ctx, c, components.RefOf(before)); err != nil {
 			return 0, r.unwritten(ctx, c, o, err)
 		}
-		c.Memory.confirm()
+		c.State.confirm()
 		if next.Revision > 0 {
-			c.Memory.unreported.adoptions = nil
+			c.State.unreported.adoptions = nil
 		}
 	}
-	before := c.Memory.unreported.before(loaded)
-	c.Memory.unreported.reported(f == nil && !o.Observing)
+	before := c.State.unreported.before(loaded)
+	c.State.unreported.reported(f == nil && !o.Observing)
 	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(before, c.GetStatus(), o.Changes, v))
 	r.Tell(c.Object, status.OverrideEvent(before, c.GetStatus()))
 	r.tellDependents(c, o)
 	logPass(ctx, before, c.GetStatus(), o.Changes)
-	after := c.Memory.Schedule.Next(schedule.Pass{
+	after := c.State.Schedule.Next(schedule.Pass{
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
 		Request: r.requestOf(c), Now: r.Clock.Now(),
 	}, in)
@@ -145,7 +145,7 @@ func (r *Runner) keepInventory(
 ) error {
 	entries := o.Inventory
 	if entries == nil || o.Observing {
-		entries = c.Memory.unreported.inventory()
+		entries = c.State.unreported.inventory()
 	}
 	if entries == nil {
 		return nil
@@ -158,7 +158,7 @@ func (r *Runner) tellDependents(c *Component, o outcome.Outcome) {
 	if r.TellDependent == nil {
 		return
 	}
-	for _, e := range c.Memory.toldDependents.Events(c.GetStatus(), o) {
+	for _, e := range c.State.toldDependents.Events(c.GetStatus(), o) {
 		r.TellDependent(c.Object, e)
 	}
 }
@@ -177,7 +177,7 @@ func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome,
 	}
 	if !passerror.Interrupted(err) {
 		r.Metrics.Pass(ctx, telemetry.ResultFailed, err)
-		c.Memory.unreported.unwritten()
+		c.State.unreported.unwritten()
 		r.tellChanges(ctx, c, o)
 	}
 	if by := apitext.Refuser(err); by != "" {
@@ -199,21 +199,21 @@ func (r *Runner) interrupt(
 	r.Metrics.Pass(ctx, telemetry.ResultInterrupted, nil)
 	inFlight.Finish(true)
 	r.tellChanges(ctx, c, o)
-	memory, now := &c.Memory.Schedule, r.Clock.Now()
+	state, now := &c.State.Schedule, r.Clock.Now()
 	r.Limiter.Passed(c.Name(), now)
 	if !inFlight.Superseded() {
-		return memory.End(memory.Retry(), r.MinInterval, now)
+		return state.End(state.Retry(), r.MinInterval, now)
 	}
-	memory.ResetRetry()
+	state.ResetRetry()
 	r.Wake(c.Name())
-	return memory.End(0, r.MinInterval, now)
+	return state.End(0, r.MinInterval, now)
 }
 
 // tellChanges creates the event and the log line for the changes of a pass whose status was not written. Adoptions are
 // kept for the next write of the status.
 func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
 	s := c.GetStatus()
-	c.Memory.unreported.told(o.Changes)
+	c.State.unreported.told(o.Changes)
 	r.Tell(c.Object, status.ChangesEvent(s, o.Changes))
 	logPass(ctx, s, s, o.Changes)
 }

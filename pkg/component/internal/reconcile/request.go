@@ -47,7 +47,7 @@ func (p *Pass) applyRequest(
 	if err != nil {
 		return request, due, err
 	}
-	due = c.Memory.renewals.holdUntil(set, cmp.Or(others, nonce), c.Memory.unreported.ends, p.Clock.Now())
+	due = c.State.renewals.holdUntil(set, cmp.Or(others, nonce), c.State.unreported.ends, p.Clock.Now())
 	request = p.newRequest(c, w)
 	request.Desired, request.Phases = set.Desired(), set.Phases()
 	request = request.Decide(ctx, decided)
@@ -128,7 +128,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 		return request
 	}
 	request.Drops = func(fields []result.DroppedField) {
-		if e := c.Memory.toldDependents.Dropped(c.GetStatus().Revision, fields); e.Note != "" {
+		if e := c.State.toldDependents.Dropped(c.GetStatus().Revision, fields); e.Note != "" {
 			p.Tell(c.Object, e)
 		}
 	}
@@ -141,7 +141,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 		err := p.record(ctx, c, w.owner, recorded, entries)
 		if err == nil {
 			recorded = components.RefOf(c.GetStatus())
-			c.Memory.unreported.record(entries)
+			c.State.unreported.record(entries)
 		}
 		return err
 	}

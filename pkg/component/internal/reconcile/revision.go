@@ -50,7 +50,7 @@ func beginRevision(
 	// another write.
 	if next.Revision != before.Revision {
 		record := revisionRecord(next.Revision, c.GetGeneration(), w.inputs, now)
-		record.SourceVersion, record.Changes = set.SourceVersion(), c.Memory.changesSince(&before, w.inputs)
+		record.SourceVersion, record.Changes = set.SourceVersion(), c.State.changesSince(&before, w.inputs)
 		next.History = status.BeginRevision(next.History, record)
 	} else {
 		next.History = status.EndAttempt(next.History, now)
@@ -135,7 +135,7 @@ func unrendered(c *Component, in input.Inputs, err error, now time.Time) metav1a
 	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
 		return *c.GetStatus()
 	}
-	changes := c.Memory.changesSince(c.GetStatus(), in)
+	changes := c.State.changesSince(c.GetStatus(), in)
 	return withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, now)
 }
 

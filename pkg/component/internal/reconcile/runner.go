@@ -30,8 +30,8 @@ type Runner struct {
 	Budget *budget.Budget
 	// Sources has the fetched sources of components.
 	Sources Sources
-	// Memories hold the state that the process keeps for each component.
-	Memories *Memories
+	// States hold the state that the process keeps for each component.
+	States *States
 	// Kind is the kind of the components, for traces.
 	Kind string
 	// MinInterval is the shortest time between two passes over the same component; zero means no limit.
@@ -72,8 +72,8 @@ type Sources interface {
 // Reconcile makes one pass over one component. The pass never waits: a watch event starts the next pass, or the caller
 // does after the returned delay. If the delay is zero, only a watch event starts the next pass.
 func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time.Duration, error) {
-	memory := r.Memories.Of(name)
-	if wait := r.Limiter.Begin(name, &memory.Schedule, r.MinInterval, r.Clock.Now()); wait > 0 {
+	state := r.States.Of(name)
+	if wait := r.Limiter.Begin(name, &state.Schedule, r.MinInterval, r.Clock.Now()); wait > 0 {
 		return wait, nil
 	}
 	defer r.Turns.EndPass(name)
@@ -85,9 +85,9 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	obj, err := r.Store.Load(ctx, name)
 	if apierrors.IsNotFound(err) {
 		lease.Succeed()
-		return r.vanished(ctx, name, memory), nil
+		return r.vanished(ctx, name, state), nil
 	}
-	if err != nil || memory.isReleased(obj) {
+	if err != nil || state.isReleased(obj) {
 		return 0, err
 	}
 	inFlight.Loaded(obj)
@@ -95,11 +95,11 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	ctx, span := r.Metrics.Span(ctx, r.Kind, name, obj.GetGeneration())
 	defer span.End()
 
-	c := &Component{Object: obj, Memory: memory}
+	c := &Component{Object: obj, State: state}
 	loaded := obj.GetStatus().DeepCopy()
-	memory.unreported.resume(c)
+	state.unreported.resume(c)
 	o, err := r.run(ctx, c)
-	o = memory.unreported.addTo(o)
+	o = state.unreported.addTo(o)
 	r.Records.RememberOwned(c)
 	if err == nil && c.isGone(o) {
 		if err = r.release(ctx, c, o); err == nil {
@@ -128,7 +128,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	inFlight.Finish(false)
 	r.settleQuota(c, o)
 	r.Limiter.Passed(name, r.Clock.Now())
-	return memory.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
+	return state.Schedule.End(after, r.MinInterval, r.Clock.Now()), err
 }
 
 // run makes all changes that are possible without waiting. The caller reports an error in the status, unless the error
@@ -145,7 +145,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 	switch {
 	case c.IsDeleted():
 		budget.Entire(ctx)
-		if !r.isHeld(c) && len(c.Memory.unconfirmed.entries) == 0 {
+		if !r.isHeld(c) && len(c.State.unconfirmed.entries) == 0 {
 			return outcome.Outcome{}, nil
 		}
 		r.tellOrphaning(c)
@@ -177,10 +177,10 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 // tellOrphaning creates an event if a client requested the deletion of a component with the propagation policy Orphan.
 // The policy has no effect on dependents, because it concerns owner references, which dependents do not have.
 func (r *Runner) tellOrphaning(c *Component) {
-	if c.Memory.toldOrphaning == c.GetUID() || !c.Memory.Object.IsOrphaning(c.Object) {
+	if c.State.toldOrphaning == c.GetUID() || !c.State.Object.IsOrphaning(c.Object) {
 		return
 	}
-	c.Memory.toldOrphaning = c.GetUID()
+	c.State.toldOrphaning = c.GetUID()
 	r.Tell(c.Object, status.Warning("OrphanIgnored", "the deletion with the propagation policy Orphan (kubectl delete "+
 		"--cascade=orphan) deletes the dependents all the same, except those with a delete policy that keeps them; to keep "+
 		"the dependents that are not deleted yet, remove the finalizer "+r.Finalizers.Own+" from the component"))

@@ -162,7 +162,7 @@ func TestADeletionEndsWithTheFinalizer(t *testing.T) {
 	if err := w.server.Get(t.Context(), web, &part{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the component still exists: %v", err)
 	}
-	if w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
+	if w.States.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 || w.stopped[0] != owner {
 		t.Errorf("the state in memory is not dropped: forgotten %v, stopped %v", w.forgotten, w.stopped)
 	}
 }
@@ -173,12 +173,12 @@ func TestNoPassBeginsWithAFormerVersionOfADeletedComponent(t *testing.T) {
 	if err := w.server.Get(t.Context(), web, former); err != nil {
 		t.Fatal(err)
 	}
-	w.Memories.Of(web).released = former.GetUID()
+	w.States.Of(web).released = former.GetUID()
 	if after := w.reconcile(); after != 0 || len(w.steps) > 0 {
 		t.Errorf("a pass over a component without our finalizer made the steps %q; the next one is due after %s",
 			w.steps, after)
 	}
-	w.Memories.Of(web).released = "another"
+	w.States.Of(web).released = "another"
 	if w.reconcile(); len(w.steps) == 0 {
 		t.Error("no pass begins with a new component that has the name of a deleted one")
 	}
@@ -188,8 +188,8 @@ func TestAnErrorAtTheEndOfADeletionIsReported(t *testing.T) {
 	for _, step := range []string{"end the records", "change the finalizers"} {
 		w := newWorld(t, withRecord, deleted)
 		w.fails[step] = errOh
-		if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
-			t.Errorf("%s: no further pass is due, or the memory was dropped", step)
+		if after := w.reconcile(); after == 0 || w.States.Known(web) == nil {
+			t.Errorf("%s: no further pass is due, or the state was dropped", step)
 		}
 		if ready := w.ready(); !strings.Contains(ready.Message, "oh") {
 			t.Errorf("a failure of the step %s: the condition Ready is %+v", step, ready)
@@ -214,7 +214,7 @@ func TestADeletionWithoutOurFinalizerDeletesNothing(t *testing.T) {
 	w.reconcile()
 	w.expect("release left", "remember owned", "owner", "end the records")
 	// Dependents that were created after the last write of the status are still deleted.
-	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{
+	w.States.Of(web).addCreated(w.target.Client, outcome.Outcome{
 		Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings}),
 	})
 	w.reconcile()
@@ -302,14 +302,14 @@ func TestAStatusThatCannotBeWrittenIsAnError(t *testing.T) {
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {
 		t.Errorf("Reconcile returned %v, want the error of the failed step", err)
 	}
-	if len(w.events) != 1 || len(w.Memories.Of(web).unconfirmed.entries) != 1 {
+	if len(w.events) != 1 || len(w.States.Of(web).unconfirmed.entries) != 1 {
 		t.Errorf("got the events %v and the unconfirmed dependents %v, want one of each", w.events,
-			w.Memories.Of(web).unconfirmed)
+			w.States.Of(web).unconfirmed)
 	}
 	delete(w.fails, "write the status")
 	w.outcome.Created, w.outcome.Changes = nil, nil
 	w.reconcile()
-	if len(w.Memories.Of(web).unconfirmed.entries) != 0 {
+	if len(w.States.Of(web).unconfirmed.entries) != 0 {
 		t.Error("created dependents are still unconfirmed after a write of the status")
 	}
 }
@@ -413,7 +413,7 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 // gone deletes the component. The dependents late are added to the unconfirmed dependents before that.
 func gone(w *world, late ...metav1alpha1.InventoryEntry) {
 	w.t.Helper()
-	w.Memories.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
+	w.States.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
 	if err := w.server.Delete(w.t.Context(), w.stored()); err != nil {
 		w.t.Fatal(err)
 	}
@@ -437,8 +437,8 @@ func (w *world) connect() *target.Connection {
 func TestAVanishedComponentIsForgotten(t *testing.T) {
 	w := newWorld(t)
 	gone(w)
-	if after := w.reconcile(); after != 0 || w.Memories.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 {
-		t.Errorf("the next pass is due after %s, or the memory of the component remains; forgotten: %v", after, w.forgotten)
+	if after := w.reconcile(); after != 0 || w.States.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 {
+		t.Errorf("the next pass is due after %s, or the state of the component remains; forgotten: %v", after, w.forgotten)
 	}
 	w.expect("release vanished")
 }
@@ -465,8 +465,8 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 			w.outcome = c.outcome
 			w.fails["delete"] = c.failure
 			after := w.reconcile()
-			if (after > 0) != c.retried || (w.Memories.Known(web) != nil) != c.kept || w.deletedBy != w.target.Client {
-				t.Errorf("the next pass is due after %s, or the runner kept or dropped the memory wrongly", after)
+			if (after > 0) != c.retried || (w.States.Known(web) != nil) != c.kept || w.deletedBy != w.target.Client {
+				t.Errorf("the next pass is due after %s, or the runner kept or dropped the state wrongly", after)
 			}
 			if r := w.request; len(r.Inventory) != 1 || r.Owner != owner || !r.Now.Equal(start) {
 				t.Errorf("got %+v", r)
@@ -491,8 +491,8 @@ func TestSecretsOfAVanishedComponentAreReleasedAgain(t *testing.T) {
 	w := newWorld(t)
 	gone(w)
 	w.fails["release vanished"] = errOh
-	if after := w.reconcile(); after == 0 || w.Memories.Known(web) == nil {
-		t.Errorf("the next pass is due after %s, or the memory was dropped", after)
+	if after := w.reconcile(); after == 0 || w.States.Known(web) == nil {
+		t.Errorf("the next pass is due after %s, or the state was dropped", after)
 	}
 }
 
@@ -500,7 +500,7 @@ func TestAComponentThatCannotBeLoadedIsAnError(t *testing.T) {
 	w := newWorld(t)
 	options := components.Options{
 		Name: reconciler, GVK: partGVK, New: func() (components.Object, error) { return nil, errOh },
-		Client: w.client(), Reader: w.client(), Memories: w.Memories.Objects(),
+		Client: w.client(), Reader: w.client(), States: w.States.Objects(),
 	}
 	w.Store = components.NewStore(options, components.NewOwners(options), w.InFlight)
 	if _, err := w.Reconcile(t.Context(), web); !errors.Is(err, errOh) {

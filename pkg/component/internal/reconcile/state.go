@@ -21,13 +21,13 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// Memory is the state of one component that the process keeps in memory. Memory is lost at a restart, so all facts that
+// State is the state of one component that the process keeps in memory. State is lost at a restart, so all facts that
 // must survive a restart are recorded in the cluster. Object and Inventory have their own locks, because watch handlers
 // use these fields while a pass is running. The other fields need no lock: only passes use them, and a component never
 // has two passes at the same time.
-type Memory struct {
-	Object    components.Memory
-	Inventory inventory.Memory
+type State struct {
+	Object    components.State
+	Inventory inventory.State
 
 	// Schedule holds the time of the last pass and the back-off. Contents are the digests of referenced objects that
 	// the last pass read.
@@ -45,7 +45,7 @@ type Memory struct {
 	// bursts are the revisions that changed inputs caused.
 	bursts bursts
 	// causes are those of the dependents that are not ready.
-	causes causes.Memory
+	causes causes.State
 	// conditions are the parameters of the conditions, if a function of the author makes them.
 	conditions conditionParameters
 	// kills are the renderings of the current inputs that were killed.
@@ -81,10 +81,10 @@ type revisionValues struct {
 }
 
 // knows reports whether the values of the inputs with a digest are known.
-func (m *Memory) knows(digest string) bool { return m.values.digest == digest }
+func (m *State) knows(digest string) bool { return m.values.digest == digest }
 
 // remember keeps the values of the inputs of a revision. before is the status at the start of the pass.
-func (m *Memory) remember(before *metav1alpha1.Status, in input.Inputs) {
+func (m *State) remember(before *metav1alpha1.Status, in input.Inputs) {
 	if m.values.digest != in.Digest {
 		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
 	}
@@ -99,7 +99,7 @@ const changesUnknown = "values not compared: the operator was restarted since th
 
 // changesSince returns the values of inputs that differ from those of the revision in a status. It returns
 // changesUnknown if the process does not know the values of that revision, because it was started later.
-func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
+func (m *State) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
 	for _, known := range []revisionValues{m.values, m.formerValues} {
 		if known.digest != "" && known.digest == s.InputDigest {
 			return known.values.ChangesTo(in.Values())
@@ -112,12 +112,12 @@ func (m *Memory) changesSince(s *metav1alpha1.Status, in input.Inputs) []string 
 }
 
 // isReleased reports whether this process removed the finalizer of a component.
-func (m *Memory) isReleased(obj components.Object) bool {
+func (m *State) isReleased(obj components.Object) bool {
 	return m.released != "" && m.released == obj.GetUID()
 }
 
 // addCreated adds the dependents that a pass created to the unconfirmed dependents.
-func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
+func (m *State) addCreated(client *target.Client, o outcome.Outcome) {
 	if len(o.Created) == 0 {
 		return
 	}
@@ -130,31 +130,31 @@ func (m *Memory) addCreated(client *target.Client, o outcome.Outcome) {
 }
 
 // confirm forgets the created dependents, because a status was written after their creation.
-func (m *Memory) confirm() { m.unconfirmed = unconfirmed{} }
+func (m *State) confirm() { m.unconfirmed = unconfirmed{} }
 
-// Memories are the memories of all components, by name. The zero value is ready to use, and safe for concurrent use.
-type Memories struct {
+// States are the states of all components, by name. The zero value is ready to use, and safe for concurrent use.
+type States struct {
 	mu     sync.Mutex
-	byName map[types.NamespacedName]*Memory
+	byName map[types.NamespacedName]*State
 }
 
-// Of returns the memory of a component. If the component has no memory yet, Of creates it.
-func (m *Memories) Of(name types.NamespacedName) *Memory {
+// Of returns the state of a component. If the component has no state yet, Of creates it.
+func (m *States) Of(name types.NamespacedName) *State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known, found := m.byName[name]; found {
 		return known
 	}
 	if m.byName == nil {
-		m.byName = map[types.NamespacedName]*Memory{}
+		m.byName = map[types.NamespacedName]*State{}
 	}
-	created := &Memory{}
+	created := &State{}
 	m.byName[name] = created
 	return created
 }
 
-// Known returns the memory of a component, or nil if the component has no memory.
-func (m *Memories) Known(name types.NamespacedName) *Memory {
+// Known returns the state of a component, or nil if the component has no state.
+func (m *States) Known(name types.NamespacedName) *State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.byName[name]
@@ -162,17 +162,17 @@ func (m *Memories) Known(name types.NamespacedName) *Memory {
 
 // DropIdleInventories frees the memory of inventories that are also in Secrets, and were not used for the idle time. The
 // Secrets stay.
-func (m *Memories) DropIdleInventories(idle time.Duration, now time.Time) {
+func (m *States) DropIdleInventories(idle time.Duration, now time.Time) {
 	m.mu.Lock()
 	all := slices.Collect(maps.Values(m.byName))
 	m.mu.Unlock()
-	for _, memory := range all {
-		memory.Inventory.DropIdle(idle, now)
+	for _, state := range all {
+		state.Inventory.DropIdle(idle, now)
 	}
 }
 
-// Forget drops the memory of a component.
-func (m *Memories) Forget(name types.NamespacedName) {
+// Forget drops the state of a component.
+func (m *States) Forget(name types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.byName, name)
@@ -180,43 +180,43 @@ func (m *Memories) Forget(name types.NamespacedName) {
 
 // StatusWritten is called after the status of a component was written. From then on the inventory that this status
 // names is the current inventory.
-func (m *Memories) StatusWritten(name types.NamespacedName, written *metav1alpha1.Status) {
+func (m *States) StatusWritten(name types.NamespacedName, written *metav1alpha1.Status) {
 	m.Of(name).Inventory.StatusWritten(written)
 }
 
-// Objects gives package components access to its part of each memory.
-func (m *Memories) Objects() components.Memories { return objectMemories{m} }
+// Objects gives package components access to its part of each state.
+func (m *States) Objects() components.States { return objectStates{m} }
 
-// Inventories gives package inventory access to its part of each memory.
-func (m *Memories) Inventories() inventory.Memories { return inventoryMemories{m} }
+// Inventories gives package inventory access to its part of each state.
+func (m *States) Inventories() inventory.States { return inventoryStates{m} }
 
-// inventoryMemories implements inventory.Memories.
-type inventoryMemories struct{ memories *Memories }
+// inventoryStates implements inventory.States.
+type inventoryStates struct{ states *States }
 
-// Of implements inventory.Memories.
-func (m inventoryMemories) Of(name types.NamespacedName) *inventory.Memory {
-	return &m.memories.Of(name).Inventory
+// Of implements inventory.States.
+func (m inventoryStates) Of(name types.NamespacedName) *inventory.State {
+	return &m.states.Of(name).Inventory
 }
 
-// Known implements inventory.Memories.
-func (m inventoryMemories) Known(name types.NamespacedName) *inventory.Memory {
-	if known := m.memories.Known(name); known != nil {
+// Known implements inventory.States.
+func (m inventoryStates) Known(name types.NamespacedName) *inventory.State {
+	if known := m.states.Known(name); known != nil {
 		return &known.Inventory
 	}
 	return nil
 }
 
-// objectMemories implements components.Memories.
-type objectMemories struct{ memories *Memories }
+// objectStates implements components.States.
+type objectStates struct{ states *States }
 
-// Of implements components.Memories.
-func (m objectMemories) Of(name types.NamespacedName) *components.Memory {
-	return &m.memories.Of(name).Object
+// Of implements components.States.
+func (m objectStates) Of(name types.NamespacedName) *components.State {
+	return &m.states.Of(name).Object
 }
 
-// Known implements components.Memories.
-func (m objectMemories) Known(name types.NamespacedName) *components.Memory {
-	if known := m.memories.Known(name); known != nil {
+// Known implements components.States.
+func (m objectStates) Known(name types.NamespacedName) *components.State {
+	if known := m.states.Known(name); known != nil {
 		return &known.Object
 	}
 	return nil

@@ -15,9 +15,9 @@ import (
 
 func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 	other := types.NamespacedName{Namespace: "shop", Name: "other"}
-	var m Memories
+	var m States
 	if m.Known(web) != nil || m.Objects().Known(web) != nil || m.Inventories().Known(web) != nil {
-		t.Error("a component has a memory before its first pass")
+		t.Error("a component has a state before its first pass")
 	}
 	created := outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})}
 	for _, n := range []types.NamespacedName{web, other} {
@@ -25,24 +25,24 @@ func TestForgetDropsAllThatIsRememberedOfOneComponent(t *testing.T) {
 		m.Inventories().Of(n).Records.SetID(records.Rendering, "one")
 	}
 	if m.Objects().Of(web) != m.Objects().Known(web) || m.Inventories().Of(web) != m.Inventories().Known(web) {
-		t.Error("two calls for the same component return different memories")
+		t.Error("two calls for the same component return different states")
 	}
 	m.Forget(web)
 	if m.Known(web) != nil || len(m.Of(web).unconfirmed.entries) != 0 ||
 		m.Of(web).Inventory.Records.ID(records.Rendering) != "" {
-		t.Error("the memory of the component still exists")
+		t.Error("the state of the component still exists")
 	}
 	if len(m.Of(other).unconfirmed.entries) != 1 || m.Of(other).Inventory.Records.ID(records.Rendering) != "one" {
-		t.Error("the memory of another component was dropped")
+		t.Error("the state of another component was dropped")
 	}
 	m.Of(other).confirm()
 	if len(m.Known(other).unconfirmed.entries) != 0 {
-		t.Error("the memory still has confirmed dependents as unconfirmed")
+		t.Error("the state still has confirmed dependents as unconfirmed")
 	}
 }
 
 func TestCreatedDependentsOfSeveralPassesAddUp(t *testing.T) {
-	var m Memory
+	var m State
 	second := settings
 	second.Name = "second"
 	m.addCreated(nil, outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{settings})})
@@ -50,7 +50,7 @@ func TestCreatedDependentsOfSeveralPassesAddUp(t *testing.T) {
 	m.addCreated(nil, outcome.Outcome{Created: plan.NewInventory([]metav1alpha1.InventoryEntry{second})})
 	m.addCreated(nil, outcome.Outcome{})
 	if len(m.unconfirmed.entries) != 2 || len(first) != 1 {
-		t.Errorf("the memory has the unconfirmed dependents %v, and had %v before", m.unconfirmed.entries, first)
+		t.Errorf("the state has the unconfirmed dependents %v, and had %v before", m.unconfirmed.entries, first)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 		}
 	}
 	first, second := &metav1alpha1.Status{InputDigest: "one"}, &metav1alpha1.Status{InputDigest: "two"}
-	var m Memory
+	var m State
 	if got := m.changesSince(first, inputs("two", 2)); !slices.Equal(got, []string{changesUnknown}) {
 		t.Errorf("got the changes %q after a restart, want the reason why they are not known", got)
 	}
@@ -75,7 +75,7 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 	}
 	m.remember(second, inputs("two", 2))
 	if m.formerValues.values != nil {
-		t.Error("the memory keeps the values of the former revision, although the status names the new revision")
+		t.Error("the state keeps the values of the former revision, although the status names the new revision")
 	}
 	if got := m.changesSince(second, inputs("three", 1)); !slices.Equal(got, []string{"replicas: 2 → 1"}) {
 		t.Errorf("the changed values are %q", got)

@@ -149,7 +149,7 @@ func (w *world) expectTold(changes ...string) {
 }
 
 // kept returns what the process keeps of the passes over the component.
-func (w *world) kept() *unreported { return &w.Memories.Of(web).unreported }
+func (w *world) kept() *unreported { return &w.States.Of(web).unreported }
 
 func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 	for _, c := range []struct {
@@ -198,7 +198,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				w.inApply = func(ctx context.Context, r applier.Request) error { return r.Record(ctx, w.outcome.Inventory) }
 			},
 			between: func(w *world) {
-				w.Memories.Forget(web)
+				w.States.Forget(web)
 				w.loaded.Entries = w.outcome.Inventory
 				w.inApply = func(context.Context, applier.Request) error { return nil }
 				w.ends("1")
@@ -320,12 +320,12 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if err := w.server.Delete(w.t.Context(), gone); err != nil {
 					w.t.Fatal(err)
 				}
-				w.Memories.Of(web).unconfirmed.client = &target.Client{Connection: w.connect()}
+				w.States.Of(web).unconfirmed.client = &target.Client{Connection: w.connect()}
 				w.outcome = outcome.Outcome{}
 			},
 			check: func(w *world) {
-				if names(w.request.Inventory) != "created 2.0" || w.Memories.Known(web) != nil {
-					w.t.Errorf("deleted %s, kept %+v", names(w.request.Inventory), w.Memories.Known(web))
+				if names(w.request.Inventory) != "created 2.0" || w.States.Known(web) != nil {
+					w.t.Errorf("deleted %s, kept %+v", names(w.request.Inventory), w.States.Known(web))
 				}
 			},
 		},
@@ -336,7 +336,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if err != nil {
 					w.t.Fatal(err)
 				}
-				w.Memories.Of(web).bursts = bursts{trigger: trigger, since: start, window: time.Minute, count: maxBurst}
+				w.States.Of(web).bursts = bursts{trigger: trigger, since: start, window: time.Minute, count: maxBurst}
 				w.inputs.Digest, w.last = "changed again", new(setWith(""))
 				w.outcome = outcome.Outcome{Outcome: result.Outcome{
 					Inventory: []metav1alpha1.InventoryEntry{updated}, Ready: 1, Desired: 1,

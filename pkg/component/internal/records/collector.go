@@ -48,7 +48,7 @@ type Components interface {
 	// Live lists the components in a namespace from the API server, or in all namespaces if namespace is empty.
 	Live(ctx context.Context, namespace string) ([]types.NamespacedName, error)
 	// Unnamed is called with a Secret of a record that the status of its component does not name. The next pass over
-	// the component has to decide whether the Secret is deleted; see Memory.AddUnnamedSecret.
+	// the component has to decide whether the Secret is deleted; see State.AddUnnamedSecret.
 	Unnamed(component types.NamespacedName, secret *metav1.PartialObjectMetadata)
 	// Lost is called if the record of a kind that the status of a component names does not exist. The next pass that has
 	// a rendering has to write the record again.

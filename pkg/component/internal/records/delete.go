@@ -48,7 +48,7 @@ func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind,
 // exist. If this process has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed
 // returns no error, and the next call tries the deletion again.
 func (s *Store) DeleteUnnamed(
-	ctx context.Context, m *Memory, owner manifests.Owner, kind Kind, named string,
+	ctx context.Context, m *State, owner manifests.Owner, kind Kind, named string,
 ) error {
 	evidence := m.evidenceOf(kind)
 	switch evidence {
@@ -68,8 +68,8 @@ func (s *Store) DeleteUnnamed(
 }
 
 // Release removes the finalizers of a deleted component from Secrets, and deletes the records of the component. owner
-// identifies the component, and left is the result of Memory.LeftBy for it.
-func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, left Owned) error {
+// identifies the component, and left is the result of State.LeftBy for it.
+func (s *Store) Release(ctx context.Context, m *State, owner manifests.Owner, left Owned) error {
 	if err := s.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (s *Store) Release(ctx context.Context, m *Memory, owner manifests.Owner, l
 
 // DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
 // that they do not delete a Secret of the same name that another operator process has created since.
-func (s *Store) DeleteStale(ctx context.Context, m *Memory) error {
+func (s *Store) DeleteStale(ctx context.Context, m *State) error {
 	stale := m.staleSecrets()
 	for i := range stale {
 		if err := s.deleteOwn(ctx, &stale[i], s.deleteChanged); err != nil {

@@ -13,7 +13,7 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Lost is the value of Memory.ID for a record that the status names, and that does not exist.
+// Lost is the value of State.ID for a record that the status names, and that does not exist.
 const Lost = "lost"
 
 // reportLost reports the records that the status of their component names, and that do not exist because somebody
@@ -56,7 +56,7 @@ func kept(status *metav1alpha1.Status) map[Kind]string {
 	return named
 }
 
-// isID reports whether a value is the id of a record. Some values of Status.PhaseRecord and of Memory.ID are none.
+// isID reports whether a value is the id of a record. Some values of Status.PhaseRecord and of State.ID are none.
 func isID(value string) bool {
 	return value != "" && value != PhasesPending && value != PhasesUnknown && value != Lost
 }

@@ -11,9 +11,9 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
-// Memory is the state that a process keeps in memory about the records of one component. The zero value is empty. It is
+// State is the state that a process keeps in memory about the records of one component. The zero value is empty. It is
 // safe for concurrent use, because the Collector adds to it while a pass may use it.
-type Memory struct {
+type State struct {
 	mu    sync.Mutex
 	owned Owned
 	// ids has, for each kind, the id of the record that this process wrote or read last.
@@ -85,7 +85,7 @@ func (o Owned) empty() bool {
 
 // SetOwned stores which Secrets a component owns at the end of a pass. It does not replace the stored Secrets of a
 // deleted component with the same name, before Store.Release has succeeded for these Secrets.
-func (m *Memory) SetOwned(owned Owned) {
+func (m *State) SetOwned(owned Owned) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.owned.empty() || m.owned.UID == owned.UID {
@@ -95,14 +95,14 @@ func (m *Memory) SetOwned(owned Owned) {
 
 // LeftBy returns the Secrets that a deleted component of the same name left. uid is the UID of the component that
 // exists now, or empty if no component has the name. ok is false if no Secrets were left.
-func (m *Memory) LeftBy(uid types.UID) (left Owned, ok bool) {
+func (m *State) LeftBy(uid types.UID) (left Owned, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.owned, !m.owned.empty() && m.owned.UID != uid
 }
 
 // released removes the Secrets that a deleted component left from this memory.
-func (m *Memory) released() {
+func (m *State) released() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.owned = Owned{}
@@ -110,14 +110,14 @@ func (m *Memory) released() {
 
 // ID returns the id of the record of a kind that this process wrote or read last, empty if there is none. The value
 // Lost means that the record which the status names does not exist.
-func (m *Memory) ID(kind Kind) string {
+func (m *State) ID(kind Kind) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ids[kind]
 }
 
 // SetID stores the id of the record of a kind that was written or read, or the value Lost.
-func (m *Memory) SetID(kind Kind, id string) {
+func (m *State) SetID(kind Kind, id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ids == nil {
@@ -127,10 +127,10 @@ func (m *Memory) SetID(kind Kind, id string) {
 }
 
 // AddUnnamed notes that records of a kind, phases or renderings, may exist that the status does not name.
-func (m *Memory) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
+func (m *State) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
 // AddFormer notes that the record with an id exists, and that the status does not name it any more.
-func (m *Memory) AddFormer(kind Kind, id string) {
+func (m *State) AddFormer(kind Kind, id string) {
 	m.AddUnnamed(kind)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -141,7 +141,7 @@ func (m *Memory) AddFormer(kind Kind, id string) {
 }
 
 // former returns the ids of former records of a kind that were not deleted yet.
-func (m *Memory) former(kind Kind) []string {
+func (m *State) former(kind Kind) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.formerIDs[kind])
@@ -149,9 +149,9 @@ func (m *Memory) former(kind Kind) []string {
 
 // AddUnlisted notes that Secrets could not be listed, so that there may be records of phases and of renderings that the
 // status does not name.
-func (m *Memory) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
+func (m *State) AddUnlisted() { m.addEvidence(notListed, Phases, Rendering) }
 
-func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
+func (m *State) addEvidence(e evidence, kinds ...Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.unnamed == nil {
@@ -163,15 +163,15 @@ func (m *Memory) addEvidence(e evidence, kinds ...Kind) {
 }
 
 // MayHaveExternals reports whether a Secret with states of externals was seen since the process started.
-func (m *Memory) MayHaveExternals() bool { return m.evidenceOf(Externals) == seen }
+func (m *State) MayHaveExternals() bool { return m.evidenceOf(Externals) == seen }
 
-func (m *Memory) evidenceOf(kind Kind) evidence {
+func (m *State) evidenceOf(kind Kind) evidence {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.unnamed[kind]
 }
 
-func (m *Memory) dropEvidence(kind Kind) {
+func (m *State) dropEvidence(kind Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.unnamed, kind)
@@ -180,7 +180,7 @@ func (m *Memory) dropEvidence(kind Kind) {
 
 // AddUnnamedSecret stores a Secret of a record that the status does not name. It ignores the inventories that this
 // process is about to delete or deleted last, because the event that the caller saw may be older than the deletion.
-func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
+func (m *State) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	if kind := kindOf(secret.Name); kind != Inventory {
 		m.AddUnnamed(kind)
 		return
@@ -197,7 +197,7 @@ func (m *Memory) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 }
 
 // UnnamedInventories returns the Secrets of unnamed inventories.
-func (m *Memory) UnnamedInventories() []metav1.PartialObjectMetadata {
+func (m *State) UnnamedInventories() []metav1.PartialObjectMetadata {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Values(m.inventories))
@@ -206,7 +206,7 @@ func (m *Memory) UnnamedInventories() []metav1.PartialObjectMetadata {
 // MarkStale checks Secrets of inventories that the status does not name. It marks a Secret as stale if isStale returns
 // true. The other Secrets are removed from this memory, but not deleted, because another operator process may be about
 // to enter them into the status.
-func (m *Memory) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(metav1.Object) bool) {
+func (m *State) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(metav1.Object) bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, secret := range unnamed {
@@ -219,7 +219,7 @@ func (m *Memory) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(
 
 // AddStale adds Secrets of stale inventories. Those that were added before stay until they are deleted, because a list
 // by labels need not have them any more.
-func (m *Memory) AddStale(secrets []metav1.PartialObjectMetadata) {
+func (m *State) AddStale(secrets []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range secrets {
@@ -228,14 +228,14 @@ func (m *Memory) AddStale(secrets []metav1.PartialObjectMetadata) {
 	}
 }
 
-func (m *Memory) staleSecrets() []metav1.PartialObjectMetadata {
+func (m *State) staleSecrets() []metav1.PartialObjectMetadata {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clone(m.stale)
 }
 
 // staleDeleted removes Secrets of stale inventories from this memory, because they were deleted.
-func (m *Memory) staleDeleted(secrets []metav1.PartialObjectMetadata) {
+func (m *State) staleDeleted(secrets []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale, m.deleted = nil, nil

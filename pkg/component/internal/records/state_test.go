@@ -31,7 +31,7 @@ func TestTheSecretsThatAStatusNamesAreOwned(t *testing.T) {
 
 func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	cluster, s := newCluster(t)
-	m := &Memory{}
+	m := &State{}
 	cluster.addKubeconfig("config", s.keys.ownerFinalizer(owner("app")))
 	write(t, s, owner("app"), Phases, "a")
 	cluster.addKubeconfig("credentials", s.keys.ownerFinalizer(owner("app")))
@@ -70,7 +70,7 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 }
 
 func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
-	m := &Memory{}
+	m := &State{}
 	m.SetID(Phases, "a")
 	m.SetID(Phases, "b")
 	if m.ID(Phases) != "b" || m.ID(Rendering) != "" {
@@ -80,7 +80,7 @@ func TestTheLastRecordOfEachKindIsRemembered(t *testing.T) {
 }
 
 func TestUnnamedSecretsAreRememberedByKind(t *testing.T) {
-	m := &Memory{}
+	m := &State{}
 	secret := func(kind Kind, id string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 			Name: secretName(kind, "owner", id, 0),
@@ -114,7 +114,7 @@ func TestALateEventOfADeletedInventoryIsIgnored(t *testing.T) {
 		}}
 	}
 	old, recreated := secret("1"), secret("2")
-	m := &Memory{}
+	m := &State{}
 	m.AddUnnamedSecret(&old)
 	m.AddStale([]metav1.PartialObjectMetadata{old})
 	m.AddUnnamedSecret(&old)

@@ -222,7 +222,7 @@ func TestRecordsAreDeletedByKindAndOwner(t *testing.T) {
 
 func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	c, s := newCluster(t)
-	m := &Memory{}
+	m := &State{}
 	drop := func() error { return s.DeleteUnnamed(t.Context(), m, owner("app"), Phases, "named") }
 	write(t, s, owner("app"), Phases, "other")
 	if err := drop(); err != nil || len(c.Secrets) != 1 {
@@ -246,7 +246,7 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 
 func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	c, s := newCluster(t)
-	m := &Memory{}
+	m := &State{}
 	write(t, s, owner("app"), Inventory, "stale")
 	write(t, s, owner("app"), Inventory, "changed")
 	write(t, s, owner("app"), Inventory, "gone")

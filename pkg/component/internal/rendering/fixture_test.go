@@ -76,7 +76,7 @@ func newScene(t *testing.T) *scene {
 	})
 	s.component.Namespace, s.component.Name, s.component.UID = "shop", "web", "u"
 	s.request = Request{
-		Component: s.component, Status: &s.component.status, Owner: owner, Records: &records.Memory{},
+		Component: s.component, Status: &s.component.status, Owner: owner, Records: &records.State{},
 		Target: target.Target{Client: connection.Own(), Local: connection.Own()},
 		Inputs: input.Inputs{Declaration: input.Declaration{Namespace: "shop", Name: "web"}, Digest: "inputs"},
 	}
@@ -98,7 +98,7 @@ func newScene(t *testing.T) *scene {
 // restart simulates a restart of the process: it replaces the Renderer and the memory of records.
 func (s *scene) restart() {
 	s.renderer = New(s.options)
-	s.request.Records = &records.Memory{}
+	s.request.Records = &records.State{}
 }
 
 // render calls Renderer.Render, and returns the set and the number of calls of the generator.

@@ -87,9 +87,9 @@ type Request struct {
 	Adoption metav1alpha1.AdoptionPolicy
 	// Ignore are the rules of ignored fields. They are no input of the rendering.
 	Ignore []normalise.IgnoreRule
-	// Records is the memory of the component's records.
-	Records *records.Memory
-	// Kills is the memory of the renderings that were killed; nil if every rendering is tried, as in a preview.
+	// Records is the state of the records of the component.
+	Records *records.State
+	// Kills is the state of the renderings that were killed; nil if every rendering is tried, as in a preview.
 	Kills *Kills
 	// CheckExternal checks the manifest of an external; see normalise.Options.
 	CheckExternal func(body *unstructured.Unstructured, partial bool) error

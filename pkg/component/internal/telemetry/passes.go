@@ -78,13 +78,13 @@ func (v *PassMetrics) Start(ctx context.Context) error {
 	return nil
 }
 
-// ExportMemory exports the use of a memory budget until ctx ends. A budget without a limit has no metrics.
-func (v *PassMetrics) ExportMemory(ctx context.Context, b *budget.Budget) {
+// ExportBudget exports the use of a memory budget until ctx ends. A budget without a limit has no metrics.
+func (v *PassMetrics) ExportBudget(ctx context.Context, b *budget.Budget) {
 	if b == nil {
 		return
 	}
-	v.meter.ExportMemory(func() metrics.Memory { return metrics.Memory(b.Usage()) })
-	context.AfterFunc(ctx, v.meter.StopExportMemory)
+	v.meter.ExportBudget(func() metrics.Budget { return metrics.Budget(b.Usage()) })
+	context.AfterFunc(ctx, v.meter.StopExportBudget)
 }
 
 // CountRendering counts the time that a rendering for a component of a namespace took.

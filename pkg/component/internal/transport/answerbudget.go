@@ -27,17 +27,17 @@ const (
 )
 
 // allAnswers is the memory for all responses of this process.
-var allAnswers = &answerMemory{limit: func() int64 { return debug.SetMemoryLimit(-1) / answerShare }}
+var allAnswers = &answerBudget{limit: func() int64 { return debug.SetMemoryLimit(-1) / answerShare }}
 
-// answerMemory is the memory that responses outside of passes take at the same time. It is safe for concurrent use.
-type answerMemory struct {
+// answerBudget is the memory that responses outside of passes take at the same time. It is safe for concurrent use.
+type answerBudget struct {
 	limit func() int64
 	mu    sync.Mutex
 	taken int64
 }
 
 // take takes memory for a response that needs sum bytes with it.
-func (m *answerMemory) take(bytes, sum int64) error {
+func (m *answerBudget) take(bytes, sum int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	limit := m.limit()
@@ -53,18 +53,18 @@ func (m *answerMemory) take(bytes, sum int64) error {
 }
 
 // give returns memory that was taken.
-func (m *answerMemory) give(bytes int64) {
+func (m *answerBudget) give(bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.taken -= bytes
 }
 
 // answerHolding is the memory that a response holds. In a pass, the memory belongs to the budget of the pass, until its
-// end. Otherwise it is a part of answerMemory. It is safe for concurrent use, because a watch is closed while it is
+// end. Otherwise it is a part of answerBudget. It is safe for concurrent use, because a watch is closed while it is
 // read.
 type answerHolding struct {
-	ctx    context.Context
-	memory *answerMemory
+	ctx     context.Context
+	answers *answerBudget
 
 	mu sync.Mutex
 	// held is all memory, and taken the part of it that is taken from memory.
@@ -94,7 +94,7 @@ func (h *answerHolding) grow(bytes, values int, buffer []byte) error {
 			return err
 		}
 	} else {
-		if err := h.memory.take(more, h.taken+more); err != nil {
+		if err := h.answers.take(more, h.taken+more); err != nil {
 			return err
 		}
 		h.taken += more
@@ -114,8 +114,8 @@ func (h *answerHolding) end(failed bool) {
 	switch {
 	case taken == 0:
 	case failed || len(buffer) == 0:
-		h.memory.give(taken)
+		h.answers.give(taken)
 	default:
-		runtime.AddCleanup(&buffer[0], h.memory.give, taken)
+		runtime.AddCleanup(&buffer[0], h.answers.give, taken)
 	}
 }

@@ -137,10 +137,10 @@ type limitedBody struct {
 
 // newLimitedBody returns the body of the response to a request. It takes memory from the budget of the request's pass,
 // or from memory.
-func newLimitedBody(r *http.Request, body io.ReadCloser, hasObjects bool, memory *answerMemory) *limitedBody {
+func newLimitedBody(r *http.Request, body io.ReadCloser, hasObjects bool, answers *answerBudget) *limitedBody {
 	return &limitedBody{
 		ReadCloser: body, isWatch: isWatch(r), hasObjects: hasObjects,
-		holding: answerHolding{ctx: r.Context(), memory: memory},
+		holding: answerHolding{ctx: r.Context(), answers: answers},
 	}
 }
 
