@@ -47,9 +47,9 @@ type Budget struct {
 	mu       sync.Mutex
 	free     int64
 	accounts map[types.NamespacedName]*account
-	// former are the claims of components whose work has not succeeded since they waited, so that they claim the same
+	// previous are the claims of components whose work has not succeeded since they waited, so that they claim the same
 	// memory again and not less.
-	former map[types.NamespacedName]int64
+	previous map[types.NamespacedName]int64
 	// waiting are the accounts in line by namespace, and turns the namespaces with waiting accounts. The first namespace
 	// is next.
 	waiting map[string][]*account
@@ -81,7 +81,7 @@ func New(bytes int64, concurrent int) *Budget {
 	capacity := bytes - allowance*int64(max(1, concurrent))
 	return &Budget{
 		capacity: capacity, allowance: allowance, free: capacity,
-		accounts: map[types.NamespacedName]*account{}, former: map[types.NamespacedName]int64{},
+		accounts: map[types.NamespacedName]*account{}, previous: map[types.NamespacedName]int64{},
 		waiting: map[string][]*account{},
 	}
 }
@@ -120,7 +120,7 @@ func (b *Budget) close(a *account) {
 	}
 	b.release(a, 0)
 	if a.need > 0 {
-		b.former[a.name] = a.need
+		b.previous[a.name] = a.need
 	}
 	switch {
 	case a.need == 0:

@@ -66,7 +66,7 @@ const firstBuffer = 64 << 10
 // than the limit, so that the caller recognises a longer text.
 func ReadAll(ctx context.Context, from io.Reader, limit int64) ([]byte, error) {
 	from = io.LimitReader(from, limit+1)
-	text, former := make([]byte, 0, min(firstBuffer, limit+1)), 0
+	text, previous := make([]byte, 0, min(firstBuffer, limit+1)), 0
 	if err := Reserve(ctx, int64(cap(text))); err != nil {
 		return nil, err
 	}
@@ -77,10 +77,10 @@ func ReadAll(ctx context.Context, from io.Reader, limit int64) ([]byte, error) {
 			if size == len(text) {
 				return text, nil
 			}
-			if err := Reserve(ctx, int64(size-former)); err != nil {
+			if err := Reserve(ctx, int64(size-previous)); err != nil {
 				return nil, err
 			}
-			former = cap(text)
+			previous = cap(text)
 			text = append(make([]byte, 0, size), text...)
 		}
 		n, err := from.Read(text[len(text):cap(text)])

@@ -87,7 +87,7 @@ func (l *Lease) Succeed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l.waits, l.account.need = false, 0
-	delete(b.former, l.account.name)
+	delete(b.previous, l.account.name)
 }
 
 // End releases the memory of the lease.
@@ -174,7 +174,7 @@ func (b *Budget) reserve(a *account, bytes int64, entire bool) error {
 		return nil
 	}
 	// More than now is needed in most cases, so that the component does not wait again soon.
-	a.need = min(b.capacity, max(a.need, want+want/2, b.former[a.name]))
+	a.need = min(b.capacity, max(a.need, want+want/2, b.previous[a.name]))
 	return ErrWait
 }
 

@@ -19,9 +19,9 @@ import (
 func (o Options) finalizers(name string) components.Finalizers {
 	own := components.Finalizer(name)
 	if o.Names.Finalizer == "" || o.Names.Finalizer == own {
-		return components.Finalizers{Own: own, Former: o.Names.PreviousFinalizers}
+		return components.Finalizers{Own: own, Previous: o.Names.PreviousFinalizers}
 	}
-	return components.Finalizers{Own: o.Names.Finalizer, Former: append(slices.Clone(o.Names.PreviousFinalizers), own)}
+	return components.Finalizers{Own: o.Names.Finalizer, Previous: append(slices.Clone(o.Names.PreviousFinalizers), own)}
 }
 
 // fieldOwners returns the field owners of the reconciler with the given name, the current one first.

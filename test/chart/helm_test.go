@@ -27,18 +27,18 @@ import (
 
 var chart = filepath.Join(root, "config", "chart")
 
-// formerChart returns a copy of the chart with the definition of an earlier version, in which the spec of components
+// previousChart returns a copy of the chart with the definition of an earlier version, in which the spec of components
 // has no field suspend.
-func formerChart() string {
+func previousChart() string {
 	GinkgoHelper()
 	folder := GinkgoT().TempDir()
 	Expect(os.CopyFS(folder, os.DirFS(chart))).To(Succeed())
 	path := filepath.Join(folder, "files", "crd.yaml")
 	content, err := os.ReadFile(path)
 	Expect(err).NotTo(HaveOccurred())
-	former := strings.ReplaceAll(string(content), "suspend:", "halt:")
-	Expect(former).NotTo(Equal(string(content)))
-	Expect(os.WriteFile(path, []byte(former), 0o600)).To(Succeed())
+	previous := strings.ReplaceAll(string(content), "suspend:", "halt:")
+	Expect(previous).NotTo(Equal(string(content)))
+	Expect(os.WriteFile(path, []byte(previous), 0o600)).To(Succeed())
 	return folder
 }
 
@@ -101,7 +101,7 @@ var _ = Describe("Helm", Ordered, func() {
 	}, SpecTimeout(2*time.Minute))
 
 	It("the chart installs the operator into a namespace that enforces restricted pods", func(ctx SpecContext) {
-		notes := install(ctx, formerChart(), "--set", "replicas=2")
+		notes := install(ctx, previousChart(), "--set", "replicas=2")
 		Expect(notes).
 			To(ContainSubstring("the operator impersonates the service account fairlead in the component's namespace"))
 		Eventually(func() (int32, error) {

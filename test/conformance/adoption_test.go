@@ -322,10 +322,10 @@ var _ = Describe("Objects that another tool claims:", func() {
 
 	It("the objects of a component that was restored in another cluster are taken over if the component lists the "+
 		"previous cluster", func(ctx SpecContext) {
-		const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+		const previous = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 		namespace := newNamespace(ctx)
 		owner := manifests.Owner{
-			Cluster: former, Reconciler: operatorName, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace,
+			Cluster: previous, Reconciler: operatorName, Group: gadget.GroupVersion.Group, Kind: "Gadget", Namespace: namespace,
 			Name: "app",
 		}
 		restored := existing(ctx, namespace, fmt.Sprintf("labels: {%s: %s}, annotations: {%s: %s}",
@@ -339,13 +339,13 @@ var _ = Describe("Objects that another tool claims:", func() {
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "ours"), configMap("stranger", "ours")),
 			adopting(settingsRule))
 		Eventually(ctx, func() []metav1alpha1.DependentReport { return current(ctx, g).Status.Waiting }).Should(ConsistOf(
-			HaveField("Message", ContainSubstring(`add {cluster: "`+former+`"} to spec.adopt; `)),
+			HaveField("Message", ContainSubstring(`add {cluster: "`+previous+`"} to spec.adopt; `)),
 			HaveField("Message", ContainSubstring("it is owned by Gadget.gadgets.example.com "+namespace+"/other")),
 		))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
 			To(Equal(restored.GetResourceVersion()))
 
-		change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: former}))
+		change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: previous}))
 		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"] }).
 			Should(HaveKeyWithValue("value", "ours"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),

@@ -46,7 +46,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 
 	It("a definition that was deleted by hand is created again with its instances, after the controller of the type "+
 		"removed its finalizers from the old instances", func(ctx SpecContext) {
-		former := definition(ctx).GetUID()
+		previous := definition(ctx).GetUID()
 		remove(ctx, definition(ctx))
 		terminates(ctx)
 		release(ctx)
@@ -56,7 +56,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 			a.Expect(o.GetDeletionTimestamp()).To(BeNil())
 		}).Should(Succeed())
 		expectReady(ctx, g)
-		Expect(definition(ctx).GetUID()).NotTo(Equal(former))
+		Expect(definition(ctx).GetUID()).NotTo(Equal(previous))
 	})
 
 	It("after a definition was deleted by hand, the deletion of the component keeps the controller of the type until the "+

@@ -287,9 +287,9 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 			switch {
 			case round%25 == 0: // A component comes or goes.
 				name := fmt.Sprint("visitor-", round)
-				if former := fmt.Sprint("visitor-", round-25); gadgets[former] != nil {
-					remove(ctx, gadgets[former])
-					delete(gadgets, former)
+				if previous := fmt.Sprint("visitor-", round-25); gadgets[previous] != nil {
+					remove(ctx, gadgets[previous])
+					delete(gadgets, previous)
 				} else {
 					add(name)
 				}

@@ -317,14 +317,14 @@ var _ = Describe("Crashes with externals:", slow, func() {
 		"completed once", func(ctx SpecContext, kind string) {
 		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
 		killed{call: "Create", effect: true}.kill(ctx, operator, g.Namespace, cloud)
-		former := current(ctx, g)
-		for i, line := range former.Status.Inventory {
+		previous := current(ctx, g)
+		for i, line := range previous.Status.Inventory {
 			known, _, found := strings.Cut(line, " ct=")
 			Expect(found).To(BeTrue(), line)
-			former.Status.Inventory[i] = known
+			previous.Status.Inventory[i] = known
 		}
-		former.Status.InventoryDigest = previousDigest(former.Status.Inventory)
-		Expect(k8s.Status().Update(ctx, former)).To(Succeed())
+		previous.Status.InventoryDigest = previousDigest(previous.Status.Inventory)
+		Expect(k8s.Status().Update(ctx, previous)).To(Succeed())
 		runCloud(cloud, operator)
 		expectResolved(ctx, g, operator, cloud)
 		Expect(ownThings(cloud)).To(Equal([]string{"a"}))

@@ -91,7 +91,7 @@ var _ = Describe("Components with externals that the first version with external
 		Expect(ok).To(BeTrue())
 		Expect(k8s.Create(ctx, live)).To(Succeed())
 		Expect(k8s.Create(ctx, r.secret(), client.FieldOwner(recordedOperator))).To(Succeed())
-		former := r.Dependent.UID
+		previous := r.Dependent.UID
 		r.Dependent.UID, r.Dependent.TypeMeta = "", metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
 		body, err := runtime.DefaultUnstructuredConverter.ToUnstructured(r.Dependent)
 		Expect(err).NotTo(HaveOccurred())
@@ -99,7 +99,7 @@ var _ = Describe("Components with externals that the first version with external
 			client.FieldOwner(recordedOperator), client.ForceOwnership)).To(Succeed())
 		live.Status = r.Gadget.Status
 		for i, line := range live.Status.Inventory {
-			live.Status.Inventory[i] = strings.ReplaceAll(line, string(former),
+			live.Status.Inventory[i] = strings.ReplaceAll(line, string(previous),
 				string(mustGet(ctx, "v1", "ConfigMap", recordedNamespace, "cm-0").GetUID()))
 		}
 		live.Status.InventoryDigest = previousDigest(live.Status.Inventory)

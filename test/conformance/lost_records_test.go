@@ -87,18 +87,18 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 	It("a component whose deletion phases can be stored in a new Secret is reconciled, and the old Secret is deleted "+
 		"when Secrets can be listed", func(ctx SpecContext) {
 		g := lose(ctx, together(configMap("settings", "a"), configMap("before", "a", preDelete(t.operator))))
-		former := records(ctx, t.namespace)[0].Name
+		previous := records(ctx, t.namespace)[0].Name
 		permit(ctx, t.namespace, "writes", t.operator, "'' | secrets | get, create, patch, delete")
 		changeManifests(ctx, g, together(configMap("settings", "b"), configMap("before", "b", preDelete(t.operator))))
 		runOperator(t.operator, t.options)
 		expectReady(ctx, g)
 		changeManifests(ctx, g, together(configMap("settings", "c"), configMap("before", "b", preDelete(t.operator))))
 		Eventually(ctx, valueOf(ctx, t.namespace, "settings")).Should(Equal("c"))
-		Expect(recordNames(ctx, t.namespace)).To(And(HaveLen(2), ContainElement(former)))
+		Expect(recordNames(ctx, t.namespace)).To(And(HaveLen(2), ContainElement(previous)))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		changeManifests(ctx, g, together(configMap("settings", "d"), configMap("before", "b", preDelete(t.operator))))
 		Eventually(ctx, func() []string { return recordNames(ctx, t.namespace) }).
-			Should(And(HaveLen(1), Not(ContainElement(former))))
+			Should(And(HaveLen(1), Not(ContainElement(previous))))
 	})
 
 	It("a component without deletion phases is reconciled, and a Secret of earlier phases is deleted when Secrets can be "+

@@ -149,15 +149,15 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		g := newGadget(ctx, namespace, "app", together(configMap("settings", "a"), oneJob("clean", preDelete(operator))),
 			servedBy(operator))
 		expectReady(ctx, g)
-		former := records(ctx, namespace)[0].Name
-		refused.path = "/namespaces/" + namespace + "/secrets/" + former
+		previous := records(ctx, namespace)[0].Name
+		refused.path = "/namespaces/" + namespace + "/secrets/" + previous
 		refused.on.Store(true)
 		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,
 			And(HavePrefix("False Retrying"), ContainSubstring("a previous record")))
 		refused.on.Store(false)
 		expectReady(ctx, g)
-		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", previous)))))
 	})
 
 	It("a Secret with outdated objects of deletion phases is deleted after a restart if the operator crashed before "+
@@ -169,13 +169,13 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		stop()
-		former := records(ctx, namespace)[0].Name
+		previous := records(ctx, namespace)[0].Name
 		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
 		runUntilCrash(ctx, operator, operatorOptions{}, &crash{counts: writesTo(namespace, "secrets"), after: 1})
 		Expect(records(ctx, namespace)).To(HaveLen(2))
 		runOperator(operator, operatorOptions{})
 		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(
-			And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+			And(HaveLen(1), Not(ContainElement(HaveField("Name", previous)))))
 		expectReady(ctx, g)
 	})
 
@@ -521,11 +521,11 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		"objects change", func(ctx SpecContext) {
 		namespace, operator := newNamespace(ctx), newOperatorName()
 		g := lost(ctx, namespace, operator, manifests(operator))
-		former := records(ctx, namespace)[0].Name
+		previous := records(ctx, namespace)[0].Name
 		changeManifests(ctx, g, together(configMap("settings", "a"), oneJob("wipe", preDelete(operator))))
 		runOperator(operator, operatorOptions{})
 		expectReady(ctx, g)
-		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", former)))))
+		Expect(records(ctx, namespace)).To(And(HaveLen(1), Not(ContainElement(HaveField("Name", previous)))))
 	})
 
 	It("after the loss of the status, the deletion of a component that has only objects of deletion phases leaves no "+

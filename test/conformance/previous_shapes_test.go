@@ -33,10 +33,10 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// formerShape is the recorded state of a gadget that an operator of an older version reconciled, read from a file in
+// previousShape is the recorded state of a gadget that an operator of an older version reconciled, read from a file in
 // testdata/takeover. Its inventory is in its status, and has the format of that version. A comment in the file names
 // it.
-type formerShape struct {
+type previousShape struct {
 	name, operator, namespace string
 	// home and remote are the recorded ids of the gadget's cluster and of the target cluster. remote is empty if the
 	// dependents are in the gadget's cluster.
@@ -45,13 +45,13 @@ type formerShape struct {
 	dependents, records []*unstructured.Unstructured
 }
 
-func readFormerShape(name string, replace ...string) formerShape {
+func readPreviousShape(name string, replace ...string) previousShape {
 	GinkgoHelper()
 	text, err := os.ReadFile("testdata/takeover/" + name + ".yaml")
 	Expect(err).NotTo(HaveOccurred())
 	objects, err := manifests.Decode(name+".yaml", []byte(strings.NewReplacer(replace...).Replace(string(text))))
 	Expect(err).NotTo(HaveOccurred())
-	s := formerShape{name: name, operator: "takeover-" + name + ".test.fairlead.io", namespace: "takeover-" + name}
+	s := previousShape{name: name, operator: "takeover-" + name + ".test.fairlead.io", namespace: "takeover-" + name}
 	for _, o := range objects {
 		switch {
 		case o.GetKind() == "Namespace" && o.GetName() == metav1.NamespaceSystem:
@@ -70,7 +70,7 @@ func readFormerShape(name string, replace ...string) formerShape {
 }
 
 // ownerID returns the owner id of the gadget in a cluster.
-func (s formerShape) ownerID(cluster string) string {
+func (s previousShape) ownerID(cluster string) string {
 	sum := sha256.Sum256([]byte(cluster + "/" + s.operator + "/gadgets.example.com/Gadget/" + s.namespace + "/app"))
 	return hex.EncodeToString(sum[:20])
 }
@@ -83,7 +83,7 @@ type target struct {
 
 // restore creates the recorded objects: the gadget and its records in this cluster, and the dependents in the target,
 // all of them with the UIDs of these clusters.
-func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
+func (s previousShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	GinkgoHelper()
 	bare := s.gadget.DeepCopy()
 	for _, field := range []string{"uid", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"} {
@@ -106,7 +106,7 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 	if s.remote != "" {
 		replace = append(replace, s.remote, idOf(ctx, to))
 	}
-	live := readFormerShape(s.name, replace...)
+	live := readPreviousShape(s.name, replace...)
 
 	uids := live.restoreDependents(ctx, to)
 	for _, record := range live.records {
@@ -143,7 +143,7 @@ func (s formerShape) restore(ctx context.Context, to target) *gadget.Gadget {
 
 // removeNamespace deletes the namespace of the gadget, with all that a spec left there, so that another spec can
 // restore the same record.
-func (s formerShape) removeNamespace(ctx context.Context) {
+func (s previousShape) removeNamespace(ctx context.Context) {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}
 	remove(ctx, namespace)
@@ -165,7 +165,7 @@ func (s formerShape) removeNamespace(ctx context.Context) {
 
 // restoreDependents creates the recorded dependents, and returns pairs of recorded and new UIDs. It deletes dependents
 // with a foreign finalizer, which were being deleted.
-func (s formerShape) restoreDependents(ctx context.Context, to target) (uids []string) {
+func (s previousShape) restoreDependents(ctx context.Context, to target) (uids []string) {
 	GinkgoHelper()
 	for _, o := range s.dependents {
 		recorded, held := string(o.GetUID()), len(o.GetFinalizers()) > 0
@@ -216,12 +216,12 @@ func idOf(ctx context.Context, c client.Client) string {
 	return string(system.UID)
 }
 
-// formerChart renders the manifests of a gadget as a chart with hooks. It has the version of the recorded renderings.
-type formerChart struct{ prefix string }
+// previousChart renders the manifests of a gadget as a chart with hooks. It has the version of the recorded renderings.
+type previousChart struct{ prefix string }
 
-func (formerChart) Version() string { return "1.0.0" }
+func (previousChart) Version() string { return "1.0.0" }
 
-func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
+func (c previousChart) Generate(ctx context.Context, req generator.Request) ([]client.Object, error) {
 	text, _ := req.Parameters["manifests"].(string)
 	rendered, err := helm.New(fstest.MapFS{
 		"Chart.yaml":         {Data: []byte("{apiVersion: v2, name: app, version: 1.0.0}")},
@@ -236,16 +236,16 @@ func (c formerChart) Generate(ctx context.Context, req generator.Request) ([]cli
 
 var _ = Describe("Components of each shape that the previous version of the operator reconciled:", slow, func() {
 	// takeOverWith restores a shape, runs an operator and makes two passes. It returns the gadget.
-	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s formerShape, g *gadget.Gadget,
+	takeOverWith := func(ctx context.Context, name string, to target, o operatorOptions) (s previousShape, g *gadget.Gadget,
 		mark auditMark,
 	) {
 		GinkgoHelper()
 		awaitDefinitions(ctx) // The capabilities of the cluster are an input of the chart.
-		s = readFormerShape(name)
+		s = readPreviousShape(name)
 		g = s.restore(ctx, to)
 		mark = markAudit(ctx)
 		before := passes(s.operator)
-		o.generate = formerChart{s.operator}
+		o.generate = previousChart{s.operator}
 		runOperator(s.operator, o)
 		Eventually(ctx, func() int { return passes(s.operator) }).Should(BeNumerically(">", before))
 		settle(ctx, s.operator)
@@ -253,13 +253,13 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		settle(ctx, s.operator)
 		return s, g, mark
 	}
-	takeOver := func(ctx context.Context, name string, to target) (formerShape, *gadget.Gadget, auditMark) {
+	takeOver := func(ctx context.Context, name string, to target) (previousShape, *gadget.Gadget, auditMark) {
 		GinkgoHelper()
 		return takeOverWith(ctx, name, to, operatorOptions{})
 	}
 	here := func() target { return target{Client: k8s} }
 	// written returns the writes to dependents in this cluster.
-	written := func(ctx context.Context, s formerShape, mark auditMark) []string {
+	written := func(ctx context.Context, s previousShape, mark auditMark) []string {
 		GinkgoHelper()
 		return slices.DeleteFunc(story(ctx, mark, s.operator, s.namespace), func(step string) bool {
 			return strings.Contains(

@@ -92,7 +92,7 @@ var _ = Describe("Restores of backups:", func() {
 	for cluster, moved := range map[string]bool{"in the same cluster": false, "in another cluster": true} {
 		It("a restored object keeps fields that its manifest does not set, also after later changes: "+
 			cluster, func(ctx SpecContext) {
-			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+			const previous = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 			runOperator(operator, operatorOptions{})
 			g := newGadget(ctx, namespace, "app", configMap("settings", "a"), servedBy(operator))
 			expectReady(ctx, g)
@@ -102,8 +102,8 @@ var _ = Describe("Restores of backups:", func() {
 			expectGone(ctx, g)
 			adopts := adopting()
 			if moved {
-				moveFrom(former, backup)
-				adopts = adopting(metav1alpha1.AdoptRule{Cluster: former})
+				moveFrom(previous, backup)
+				adopts = adopting(metav1alpha1.AdoptRule{Cluster: previous})
 			}
 			restore(ctx, backup)
 			g = newGadget(ctx, namespace, "app", configMap("settings", "b"), servedBy(operator), adopts)
@@ -116,7 +116,7 @@ var _ = Describe("Restores of backups:", func() {
 	}
 
 	It("a preview takes over a bound claim from another cluster, as the operator does", func(ctx SpecContext) {
-		const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+		const previous = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 		const claim = "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: data}\n" +
 			"spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}\n"
 		operator = operatorName
@@ -125,10 +125,10 @@ var _ = Describe("Restores of backups:", func() {
 		backup.SetNamespace(namespace)
 		Expect(unstructured.SetNestedField(backup.Object, "volume-1", "spec", "volumeName")).To(Succeed())
 		Expect(unstructured.SetNestedField(backup.Object, "slow", "spec", "storageClassName")).To(Succeed())
-		moveFrom(former, backup)
+		moveFrom(previous, backup)
 		restore(ctx, backup)
 		g := newGadget(ctx, namespace, "app", "", func(g *gadget.Gadget) { g.Spec.Suspend = true },
-			adopting(metav1alpha1.AdoptRule{Cluster: former}))
+			adopting(metav1alpha1.AdoptRule{Cluster: previous}))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 		forecast, err := foresee(ctx, current(ctx, g), claim)
 		Expect(err).NotTo(HaveOccurred())
@@ -141,7 +141,7 @@ var _ = Describe("Restores of backups:", func() {
 		Eventually(ctx, func() any {
 			return mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetAnnotations()[operator+"/"+
 				manifests.AnnotationOwnerID]
-		}).ShouldNot(ContainSubstring(former))
+		}).ShouldNot(ContainSubstring(previous))
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").Object["spec"]).To(And(
 			HaveKeyWithValue("volumeName", "volume-1"), HaveKeyWithValue("storageClassName", "slow"),
 		))
@@ -196,14 +196,14 @@ var _ = Describe("Restores of backups:", func() {
 
 		It("in another cluster, an object keeps them that the component takes over from its "+
 			"previous cluster", func(ctx SpecContext) {
-			const former = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
+			const previous = "6f0b6f3c-0000-4000-8000-7d5e1c1b2a3f"
 			backup := lose(ctx)
-			moveFrom(former, backup)
+			moveFrom(previous, backup)
 			restore(ctx, backup)
 			g := newGadget(ctx, namespace, "app", generated, servedBy(operator), adopting())
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
-				ContainSubstring(former)))
-			change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: former}))
+				ContainSubstring(previous)))
+			change(ctx, g, adopting(metav1alpha1.AdoptRule{Cluster: previous}))
 			expectReady(ctx, g)
 			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(backup.Object["data"]))
 		})

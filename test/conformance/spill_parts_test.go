@@ -168,10 +168,10 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 	It("if the operator crashes between the writes of two Secrets of an inventory, and the status is emptied, the "+
 		"inventory is rebuilt from the previous Secrets", func(ctx SpecContext) {
 		g := settled(ctx)
-		former := current(ctx, g).Status.InventoryRecord.Name
+		previous := current(ctx, g).Status.InventoryRecord.Name
 		changeManifests(ctx, g, rendering(halves+1, "a"))
 		runUntilCrash(ctx, operator, options, &crash{counts: writesTo(namespace, "secrets"), after: 1, unanswered: true})
-		Expect(namesOf(inventories(ctx, namespace))).To(And(HaveLen(3), ContainElements(former+"-0", former+"-1")))
+		Expect(namesOf(inventories(ctx, namespace))).To(And(HaveLen(3), ContainElements(previous+"-0", previous+"-1")))
 		g = current(ctx, g)
 		g.Status = gadget.GadgetStatus{}
 		Expect(k8s.Status().Update(ctx, g)).To(Succeed())

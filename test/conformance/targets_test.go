@@ -407,7 +407,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		unreachable := "apiVersion: v1\nkind: Config\ncurrent-context: c\n" +
 			"contexts: [{name: c, context: {cluster: c, user: u}}]\n" +
 			"clusters: [{name: c, cluster: {server: \"https://127.0.0.1:1\"}}]\nusers: [{name: u, user: {token: hush}}]\n"
-		former := base64.StdEncoding.EncodeToString(secret.Data["value"])
+		previous := base64.StdEncoding.EncodeToString(secret.Data["value"])
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString([]byte(unreachable))))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,
 			And(HavePrefix("False Retrying: the cluster of the kubeconfig in Secret "+namespace+"/far cannot be reached"),
@@ -417,7 +417,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			ContainSubstring("or remove the operator's finalizer from the component: dependents that are not deleted "+
 				"yet then stay"))
 		By("continuing when the target can be reached again")
-		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, former))
+		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, previous))
 		expectGone(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))

@@ -167,8 +167,8 @@ func testRotation(t *testing.T, w *world) {
 	secret := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: "rotation", Name: "shop-db"}
 	g.Expect(w.client.Get(t.Context(), key, secret)).To(Succeed())
-	former := string(secret.Data["password"])
-	g.Expect(former).To(HaveLen(32))
+	previous := string(secret.Data["password"])
+	g.Expect(previous).To(HaveLen(32))
 
 	// Without the Secret, the operator renders a new password. A change of its content would be reverted.
 	g.Expect(w.client.Delete(t.Context(), secret)).To(Succeed())

@@ -24,7 +24,7 @@ var passing = []mutation{
 	},
 	{
 		"a changed export is rendered again without a delay", "reconcile/rerender.go",
-		`former != "" && former != e.Value`, `former != "" && false`,
+		`previous != "" && previous != e.Value`, `previous != "" && false`,
 		"Exports in renderings",
 	},
 	{

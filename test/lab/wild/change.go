@@ -91,9 +91,9 @@ func merged(values, change map[string]any) map[string]any {
 	}
 	for key, value := range change {
 		below, isMap := value.(map[string]any)
-		former, wasMap := result[key].(map[string]any)
+		previous, wasMap := result[key].(map[string]any)
 		if isMap && wasMap {
-			value = merged(former, below)
+			value = merged(previous, below)
 		}
 		result[key] = value
 	}

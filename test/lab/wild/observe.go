@@ -115,24 +115,24 @@ func (o observer) types() ([]schema.GroupVersionResource, error) {
 func (o observer) settled(ctx context.Context) (objects, error) {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	former, err := o.objects(ctx)
+	previous, err := o.objects(ctx)
 	for {
 		if err != nil {
 			return nil, err
 		}
 		select {
 		case <-ctx.Done():
-			return former, nil
+			return previous, nil
 		case <-time.After(settlePause):
 		}
 		now, err := o.objects(ctx)
 		if err != nil {
-			return former, nil //nolint:nilerr // The timeout has passed, so the last objects are returned.
+			return previous, nil //nolint:nilerr // The timeout has passed, so the last objects are returned.
 		}
-		if len(former.without(now)) == 0 && !now.disappear() {
+		if len(previous.without(now)) == 0 && !now.disappear() {
 			return now, nil
 		}
-		former = now
+		previous = now
 	}
 }
 

@@ -91,17 +91,17 @@ func (r Runner) placed(test *unstructured.Unstructured) (*unstructured.Unstructu
 
 // create creates the object of a test. A former object of the test is deleted first.
 func (r Runner) create(ctx context.Context, test *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	former := test.DeepCopy()
-	switch err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(test), former); {
+	previous := test.DeepCopy()
+	switch err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(test), previous); {
 	case apierrors.IsNotFound(err):
 	case err != nil:
 		return nil, err
 	case holdsOthers(test):
-		return former, nil
-	case !isTest(former):
+		return previous, nil
+	case !isTest(previous):
 		return nil, exit.Refuse("an object of this name exists and is no test; rename the test")
 	case deletedAt(test, beforeHookCreation):
-		if err := r.deleteAndWait(ctx, former); err != nil {
+		if err := r.deleteAndWait(ctx, previous); err != nil {
 			return nil, err
 		}
 	}

@@ -372,14 +372,14 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 	It("takes over what the component owned in another cluster with --adopt-cluster", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		const there = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
-		former := manifests.Owner{
+		previous := manifests.Owner{
 			Cluster: there, Reconciler: "fairlead.io", Group: "fairlead.io", Kind: "Component", Namespace: namespace,
 			Name: "shop",
 		}
 		Expect(k8s.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: "settings",
-			Labels:      map[string]string{"fairlead.io/owner-id": former.ID()},
-			Annotations: map[string]string{"fairlead.io/owner-id": former.String()},
+			Labels:      map[string]string{"fairlead.io/owner-id": previous.ID()},
+			Annotations: map[string]string{"fairlead.io/owner-id": previous.String()},
 		}})).To(Succeed())
 		operate(namespace)
 		dir := folder("settings.yaml", settingsFile("settings", "{color: red}"))

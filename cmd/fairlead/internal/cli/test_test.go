@@ -94,11 +94,11 @@ var _ = Describe("fairlead test", onCluster(func() {
 		claim := &corev1.PersistentVolumeClaim{}
 		results := client.ObjectKey{Namespace: namespace, Name: "results"}
 		Expect(k8s.Get(ctx, results, claim)).To(Succeed(), "the command deleted a claim")
-		used, former := claim.UID, pod.UID
+		used, previous := claim.UID, pod.UID
 		p = start(ctx, namespace, "test", "shop", "b")
 		Eventually(ctx, func() bool {
 			err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "b"}, pod)
-			return err == nil && pod.UID != former
+			return err == nil && pod.UID != previous
 		}).Should(BeTrue(), "the pod of the former test was not replaced")
 		endPod(ctx, namespace, "b", corev1.PodSucceeded)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)), "the command must succeed after the named test alone")

@@ -10,10 +10,10 @@ import (
 type Finalizers struct {
 	// Own is the finalizer that the reconciler adds.
 	Own string
-	// Former are finalizers that the reconciler added before. A component with a previous finalizer is held, too. The
+	// Previous are finalizers that the reconciler added before. A component with a previous finalizer is held, too. The
 	// write that adds Own removes them. A component that is being deleted keeps them until the end, because an API
 	// server accepts no new finalizer then.
-	Former []string
+	Previous []string
 }
 
 // Finalizer returns the finalizer that the reconciler with the given name adds to its components by default.
@@ -24,7 +24,7 @@ func FinalizersOf(reconciler string) Finalizers { return Finalizers{Own: Finaliz
 
 // Named returns the finalizers whose names cannot be derived from the name of the reconciler, sorted, or nil.
 func (f Finalizers) Named(reconciler string) []string {
-	all := append(slices.Clone(f.Former), f.Own)
+	all := append(slices.Clone(f.Previous), f.Own)
 	slices.Sort(all)
 	named := slices.DeleteFunc(slices.Compact(all), func(name string) bool { return name == Finalizer(reconciler) })
 	if len(named) == 0 {
@@ -45,13 +45,15 @@ func (f Finalizers) Others(obj client.Object) []string {
 
 // IsCurrent reports whether an object has the finalizer Own, and no previous finalizer.
 func (f Finalizers) IsCurrent(obj client.Object) bool {
-	return slices.Contains(obj.GetFinalizers(), f.Own) && !slices.ContainsFunc(obj.GetFinalizers(), f.isFormer)
+	return slices.Contains(obj.GetFinalizers(), f.Own) && !slices.ContainsFunc(obj.GetFinalizers(), f.isPrevious)
 }
 
-func (f Finalizers) isOurs(finalizer string) bool { return finalizer == f.Own || f.isFormer(finalizer) }
+func (f Finalizers) isOurs(finalizer string) bool {
+	return finalizer == f.Own || f.isPrevious(finalizer)
+}
 
-func (f Finalizers) isFormer(finalizer string) bool {
-	return finalizer != f.Own && slices.Contains(f.Former, finalizer)
+func (f Finalizers) isPrevious(finalizer string) bool {
+	return finalizer != f.Own && slices.Contains(f.Previous, finalizer)
 }
 
 // keep returns changed finalizers with exactly those finalizers of the reconciler that were there before.

@@ -8,7 +8,7 @@ import (
 )
 
 // renamed are the finalizers of a reconciler that had two others before.
-var renamed = Finalizers{Own: "example.com/new", Former: []string{"example.com/old", Finalizer(reconciler)}}
+var renamed = Finalizers{Own: "example.com/new", Previous: []string{"example.com/old", Finalizer(reconciler)}}
 
 func holding(finalizers ...string) *gadget {
 	return newGadget(func(g *gadget) { g.Finalizers = finalizers })

@@ -122,7 +122,7 @@ type cluster struct {
 	// asked is the number of requests for the cluster id, and statuses is the number of writes of a status.
 	asked, statuses int
 	written         []types.NamespacedName
-	former          []manifests.Owner
+	previous        []manifests.Owner
 	// woken is the number of calls of Wake.
 	woken int
 
@@ -195,7 +195,7 @@ func newCluster(t *testing.T, objects ...client.Object) *cluster {
 		StatusWritten: func(name types.NamespacedName, _ *metav1alpha1.Status) { c.written = append(c.written, name) },
 		NeedsPass:     func(before, after client.Object) bool { return NeedsPass(before, after, FinalizersOf(reconciler)) },
 		Wake:          func(types.NamespacedName) { c.woken++ },
-		OwnerChanged:  func(former manifests.Owner) { c.former = append(c.former, former) },
+		OwnerChanged:  func(previous manifests.Owner) { c.previous = append(c.previous, previous) },
 	}
 	c.owners, c.passes = NewOwners(options), NewPasses(c.states)
 	c.store = NewStore(options, c.owners, c.passes)

@@ -39,7 +39,7 @@ type Options struct {
 	Wake      func(types.NamespacedName)
 	// OwnerChanged is called with an owner id that was computed from a wrong cluster id. The callee must stop all
 	// watches for that owner id.
-	OwnerChanged func(former manifests.Owner)
+	OwnerChanged func(previous manifests.Owner)
 }
 
 // conflict returns the error of a pass or a write whose component was changed by another client.

@@ -41,8 +41,8 @@ func (o *Owners) Of(ctx context.Context, obj Object) (manifests.Owner, error) {
 	if err != nil {
 		return manifests.Owner{}, err
 	}
-	if former := o.options.States.Of(name).assumeCluster(cluster, o.confirmed()); former != "" {
-		o.options.OwnerChanged(o.In(former, name))
+	if previous := o.options.States.Of(name).assumeCluster(cluster, o.confirmed()); previous != "" {
+		o.options.OwnerChanged(o.In(previous, name))
 		return manifests.Owner{}, o.options.conflict(name, "the component's status named another cluster")
 	}
 	return o.In(cluster, name), nil

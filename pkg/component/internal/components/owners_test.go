@@ -79,7 +79,7 @@ func TestAWrongClusterInTheStatusIsAConflict(t *testing.T) {
 
 	_, err = c.owners.Of(t.Context(), c.load())
 	g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "a pass that assumed the wrong cluster id must end with a conflict")
-	g.Expect(c.former).To(ConsistOf(owner))
+	g.Expect(c.previous).To(ConsistOf(owner))
 	owner, err = c.owners.Of(t.Context(), c.load())
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(owner.Cluster).To(Equal("cluster"))

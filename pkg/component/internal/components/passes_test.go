@@ -140,49 +140,49 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 	interrupted := func(n int) []bool { return slices.Repeat([]bool{true}, n) }
 	for _, c := range []struct {
 		name         string
-		former       []bool
+		previous     []bool
 		shown        client.Object
 		gone         bool
 		toCompletion bool
 		superseded   bool
 	}{
 		{
-			name: "not after fewer interruptions", former: interrupted(maxInterruptions - 1), shown: version("6", 2),
+			name: "not after fewer interruptions", previous: interrupted(maxInterruptions - 1), shown: version("6", 2),
 			superseded: true,
 		},
 		{
-			name: "and a new spec does not end the pass", former: interrupted(maxInterruptions), shown: version("6", 2),
+			name: "and a new spec does not end the pass", previous: interrupted(maxInterruptions), shown: version("6", 2),
 			toCompletion: true,
 		},
 		{
-			name: "but a suspension ends the pass", former: interrupted(maxInterruptions), shown: suspended{version("6", 2)},
+			name: "but a suspension ends the pass", previous: interrupted(maxInterruptions), shown: suspended{version("6", 2)},
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but the start of a deletion ends the pass", former: interrupted(maxInterruptions),
+			name: "but the start of a deletion ends the pass", previous: interrupted(maxInterruptions),
 			shown:        version("6", 2, deleting),
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "but the end of a deletion ends the pass", former: interrupted(maxInterruptions),
+			name: "but the end of a deletion ends the pass", previous: interrupted(maxInterruptions),
 			shown: version("6", 1), gone: true, toCompletion: true, superseded: true,
 		},
 		{
-			name: "but a recreated component ends the pass", former: interrupted(maxInterruptions),
+			name: "but a recreated component ends the pass", previous: interrupted(maxInterruptions),
 			shown:        version("6", 1, recreated),
 			toCompletion: true, superseded: true,
 		},
 		{
-			name: "once, until there are as many interruptions again", former: append(interrupted(maxInterruptions), false),
+			name: "once, until there are as many interruptions again", previous: append(interrupted(maxInterruptions), false),
 			shown: version("6", 2), superseded: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			passes := NewPasses(newTable())
-			for _, interrupted := range c.former {
-				former := passes.Begin(app)
-				former.Finish(interrupted)
-				former.End()
+			for _, interrupted := range c.previous {
+				previous := passes.Begin(app)
+				previous.Finish(interrupted)
+				previous.End()
 			}
 			pass := passes.Begin(app)
 			pass.Loaded(version("5", 1))

@@ -103,7 +103,7 @@ func hasCaughtUp(cached, written client.Object) bool {
 
 // assumeCluster stores the cluster id of a pass as an assumption, unless it equals the confirmed id. If an earlier pass
 // assumed another id, assumeCluster returns the other id and stores no assumption.
-func (m *State) assumeCluster(cluster, confirmed string) (former string) {
+func (m *State) assumeCluster(cluster, confirmed string) (previous string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	assumed := m.assumedCluster

@@ -314,8 +314,8 @@ func (g *admissionGuard) list(ctx context.Context) ([]Guard, error) {
 			if ok && owner.ID() == guard.OwnerID {
 				guard.Owner = owner
 			}
-			if former := found[guard.Name]; former.Created.After(guard.Created) {
-				guard.Created = former.Created
+			if previous := found[guard.Name]; previous.Created.After(guard.Created) {
+				guard.Created = previous.Created
 			}
 			found[guard.Name] = guard
 		}

@@ -16,11 +16,11 @@ import (
 // that an operator of either version takes them over without a write.
 func TestAnObjectWithoutTheAnnotationThatNamesItIsNoDrift(t *testing.T) {
 	const manifest = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings, annotations: {shop.example.com/digest: d1}}, data: {a: x}}`
-	obj, former := object(t, live), object(t, manifest)
+	obj, previous := object(t, live), object(t, manifest)
 	obj.SetManagedFields([]metav1.ManagedFieldsEntry{
 		entry(t, reconciler, apply, `{f:data: {f:a: {}}, f:metadata: {f:annotations: {f:shop.example.com/digest: {}}}}`),
 	})
-	current := former.DeepCopy()
+	current := previous.DeepCopy()
 	current.SetAnnotations(map[string]string{
 		reconciler + "/digest": "d1",
 		reconciler + "/object": "ConfigMap shop/settings",
@@ -28,7 +28,7 @@ func TestAnObjectWithoutTheAnnotationThatNamesItIsNoDrift(t *testing.T) {
 	facts := func(manifest manifests.Object) plan.Observed {
 		return Compare(plan.Observed{}, obj, manifest, metav1alpha1.UpdateSSAOverride, reconciler)
 	}
-	got, want := facts(manifests.Object{Body: current}), facts(manifests.Object{Body: former})
+	got, want := facts(manifests.Object{Body: current}), facts(manifests.Object{Body: previous})
 	if got.Coverage != plan.CoverageFull || got.Values != want.Values || got.Response != want.Response {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -41,7 +41,7 @@ func TestAnObjectWithoutTheAnnotationThatNamesItIsNoDrift(t *testing.T) {
 		compared = cmp.Diff(m.Desired.GetAnnotations(), m.Live.GetAnnotations())
 		return plan.Verdict{}
 	}}}
-	view.Verdict(former, manifests.Object{Key: manifests.Key{Kind: gk.Kind, Name: "settings"}, Body: current})
+	view.Verdict(previous, manifests.Object{Key: manifests.Key{Kind: gk.Kind, Name: "settings"}, Body: current})
 	if compared != "" {
 		t.Errorf("the matcher sees a difference:\n%s", compared)
 	}

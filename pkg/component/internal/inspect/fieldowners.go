@@ -26,16 +26,16 @@ func (v View) FieldManager() string {
 	return v.FieldOwner
 }
 
-// isFormer reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is a
+// isPrevious reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is a
 // previous one if the reconciler has another.
-func (v View) isFormer(manager string) bool {
+func (v View) isPrevious(manager string) bool {
 	return manager != v.FieldManager() && (manager == v.Reconciler || slices.Contains(v.PreviousFieldOwners, manager))
 }
 
-// HasFormer reports whether previous field owners of the reconciler own fields.
-func (v View) HasFormer(entries []metav1.ManagedFieldsEntry) bool {
+// HasPrevious reports whether previous field owners of the reconciler own fields.
+func (v View) HasPrevious(entries []metav1.ManagedFieldsEntry) bool {
 	return slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		return e.Subresource == "" && v.isFormer(e.Manager)
+		return e.Subresource == "" && v.isPrevious(e.Manager)
 	})
 }
 
@@ -51,7 +51,7 @@ func (v View) Wrote(key manifests.Key, obj metav1.Object, label string) bool {
 	_, named := obj.GetAnnotations()[v.Reconciler+"/"+marks.AnnotationObject]
 	named = named && !IsCopy(key, obj, v.Reconciler)
 	return len(entries) == 0 && named || slices.ContainsFunc(entries, func(e metav1.ManagedFieldsEntry) bool {
-		isOurs := e.Manager == v.FieldManager() || v.isFormer(e.Manager) || e.Manager == AncientManager && named
+		isOurs := e.Manager == v.FieldManager() || v.isPrevious(e.Manager) || e.Manager == AncientManager && named
 		if e.Subresource != "" || !isOurs {
 			return false
 		}
@@ -73,12 +73,12 @@ func OwnsStatusField(e metav1.ManagedFieldsEntry, field string) bool {
 // OwnFields returns managed fields in which the entries of all field owners of the reconciler have its name. Entries
 // with the same operation are joined. The argument is not changed.
 func (v View) OwnFields(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
-	if v.FieldManager() == v.Reconciler && !v.HasFormer(entries) {
+	if v.FieldManager() == v.Reconciler && !v.HasPrevious(entries) {
 		return entries
 	}
 	var own []metav1.ManagedFieldsEntry
 	for _, e := range entries {
-		if e.Subresource != "" || e.Manager != v.FieldManager() && !v.isFormer(e.Manager) {
+		if e.Subresource != "" || e.Manager != v.FieldManager() && !v.isPrevious(e.Manager) {
 			own = append(own, e)
 			continue
 		}

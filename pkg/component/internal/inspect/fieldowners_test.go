@@ -36,7 +36,7 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 		name          string
 		view          View
 		entries, want entries
-		former        bool
+		previous      bool
 	}{
 		{
 			"the default owner",
@@ -74,8 +74,8 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.view.OwnFields(c.entries)
-			if diff := cmp.Diff(c.want, got); diff != "" || c.view.HasFormer(c.entries) != c.former {
-				t.Errorf("former owners: %t; the entries differ:\n%s", c.view.HasFormer(c.entries), diff)
+			if diff := cmp.Diff(c.want, got); diff != "" || c.view.HasPrevious(c.entries) != c.previous {
+				t.Errorf("former owners: %t; the entries differ:\n%s", c.view.HasPrevious(c.entries), diff)
 			}
 			for _, e := range c.view.SentFields(got) {
 				if e.Manager == reconciler && c.view.FieldOwner != "" {
@@ -132,14 +132,14 @@ func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
 		o.SetManagedFields([]metav1.ManagedFieldsEntry{listed(manager, "Apply", "a")})
 		return o
 	}
-	former := View{Reconciler: reconciler}
+	previous := View{Reconciler: reconciler}
 	now := View{Reconciler: reconciler, FieldOwner: "new"}
-	want := former.Object(t.Context(), obj(reconciler))
+	want := previous.Object(t.Context(), obj(reconciler))
 	got, unchanged := now.Object(t.Context(), obj("new")), now.Object(t.Context(), obj(reconciler))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the facts differ:\n%s", diff)
 	}
-	if want.FormerOwner = true; cmp.Diff(want, unchanged) != "" {
+	if want.PreviousOwner = true; cmp.Diff(want, unchanged) != "" {
 		t.Errorf("the facts of an object of the former owner differ:\n%s", cmp.Diff(want, unchanged))
 	}
 	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{

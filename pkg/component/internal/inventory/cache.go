@@ -68,9 +68,9 @@ type pending struct {
 	cached
 	// parts is the data of the Secrets.
 	parts [][]byte
-	// former are the Secrets of other inventories. They are stale as soon as the status that names this inventory is
+	// previous are the Secrets of other inventories. They are stale as soon as the status that names this inventory is
 	// written.
-	former []metav1.PartialObjectMetadata
+	previous []metav1.PartialObjectMetadata
 }
 
 // lookup returns the inventory that a status names, or nil if this state does not have the inventory.
@@ -157,8 +157,8 @@ func (m *State) StatusWritten(st *metav1alpha1.Status) {
 	if m.next == nil || m.next.secrets != components.RefOf(st).Secrets() {
 		return
 	}
-	if len(m.next.former) > 0 {
-		m.Records.AddStale(m.next.former)
+	if len(m.next.previous) > 0 {
+		m.Records.AddStale(m.next.previous)
 	}
 	m.current = nil
 	if st.HasInventoryRecord() {

@@ -35,7 +35,7 @@ func (p Phases) Record(
 	ctx context.Context, obj components.Object, owner manifests.Owner, objects []manifests.Object,
 ) error {
 	st, state := obj.GetStatus(), p.state(obj)
-	former := st.PhaseRecord
+	previous := st.PhaseRecord
 	id, err := plan.PhaseDigest(objects)
 	if err != nil {
 		return err
@@ -43,13 +43,13 @@ func (p Phases) Record(
 	if id == "" {
 		return p.End(ctx, obj, owner)
 	}
-	if id == former {
+	if id == previous {
 		if state.ID(records.Phases) == records.Lost {
 			return p.write(ctx, obj, owner, id, objects)
 		}
 		return p.deleteUnnamed(ctx, state, owner, id)
 	}
-	if former == records.PhasesPending && state.ID(records.Phases) == id {
+	if previous == records.PhasesPending && state.ID(records.Phases) == id {
 		// An earlier pass of this process wrote this record, and failed before the status named it.
 		st.PhaseRecord = id
 		return nil
@@ -61,7 +61,7 @@ func (p Phases) Record(
 		return err
 	}
 	st.PhaseRecord = id
-	return p.replace(ctx, obj, owner, former)
+	return p.replace(ctx, obj, owner, previous)
 }
 
 // write writes the record with an id.
@@ -84,16 +84,16 @@ func (p Phases) write(
 }
 
 // replace writes the status, which names a new record, and then deletes the previous record.
-func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, former string) error {
+func (p Phases) replace(ctx context.Context, obj components.Object, owner manifests.Owner, previous string) error {
 	st, state := obj.GetStatus(), p.state(obj)
-	switch former {
+	switch previous {
 	case records.PhasesUnknown:
 		state.AddUnlisted()
 		return nil
 	case "":
 		return nil
 	}
-	state.AddFormer(records.Phases, former)
+	state.AddPrevious(records.Phases, previous)
 	if err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st)); err != nil {
 		return err
 	}

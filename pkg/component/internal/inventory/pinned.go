@@ -49,23 +49,23 @@ var errFoundLate = errors.New(
 // process finds the unnamed record.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, state := obj.GetStatus(), p.state(obj)
-	former := st.RenderedSet
+	previous := st.RenderedSet
 	if set.ID == "" {
 		return p.End(ctx, obj, owner)
 	}
-	if former == "" && st.PhaseRecord == records.PhasesUnknown {
+	if previous == "" && st.PhaseRecord == records.PhasesUnknown {
 		// The status was lost, and may have named a record with the applied values. This rendering must not replace these
 		// values, so the pass ends with an error.
 		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
-	if former == set.ID && state.ID(records.Rendering) == set.ID {
+	if previous == set.ID && state.ID(records.Rendering) == set.ID {
 		return p.deleteUnnamed(ctx, state, owner, set.ID)
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
 	}
-	if former == "" {
+	if previous == "" {
 		if err := p.name(ctx, obj, set.ID); err != nil {
 			return err
 		}
@@ -74,8 +74,8 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	if err := p.write(ctx, obj, owner, set); err != nil {
 		return err
 	}
-	state.AddFormer(records.Rendering, former)
-	if former != set.ID {
+	state.AddPrevious(records.Rendering, previous)
+	if previous != set.ID {
 		if err := p.name(ctx, obj, set.ID); err != nil {
 			return err
 		}

@@ -216,12 +216,12 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 	if err != nil {
 		return err
 	}
-	former, err := s.Records.Find(ctx, owner, records.Inventory, records.IDOf(recorded.Secrets().Name+"-0"))
+	previous, err := s.Records.Find(ctx, owner, records.Inventory, records.IDOf(recorded.Secrets().Name+"-0"))
 	if err != nil {
 		return err
 	}
 	if !st.HasInventoryRecord() {
-		s.state(obj).setNext(pending{former: former})
+		s.state(obj).setNext(pending{previous: previous})
 		return nil
 	}
 	next := s.state(obj).nextOf(st)
@@ -231,7 +231,7 @@ func (s *Store) writeSecrets(ctx context.Context, obj components.Object, recorde
 	if err := s.Components.AnnounceRecord(ctx, obj, recorded); err != nil {
 		return err
 	}
-	next.former = slices.DeleteFunc(former, records.HasID(next.id))
+	next.previous = slices.DeleteFunc(previous, records.HasID(next.id))
 	s.state(obj).setNext(*next)
 	rec := records.Record{Kind: records.Inventory, ID: next.id, After: recorded.ID()}
 	return s.Records.Write(ctx, owner, rec, next.parts)

@@ -154,9 +154,9 @@ func TestFormerInventoriesAreDeletedAfterTheStatusNamesTheNext(t *testing.T) {
 
 func TestFormerInventoriesAreDeletedWhereTheAnswerToTheWriteOfTheStatusWasLost(t *testing.T) {
 	c := newCluster(t)
-	former := components.RefOf(&c.write(entries(3000)).Status)
+	previous := components.RefOf(&c.write(entries(3000)).Status)
 	p := c.load()
-	if err := c.store.Write(t.Context(), p, former, entries(3001)); err != nil {
+	if err := c.store.Write(t.Context(), p, previous, entries(3001)); err != nil {
 		t.Fatal(err)
 	}
 	c.edit(func(st *metav1alpha1.Status) { *st = p.Status })

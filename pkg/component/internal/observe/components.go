@@ -79,9 +79,9 @@ func (o *Observer) StopWatchesExcept(ownerID string, resources map[WatchedResour
 // stopUnused replaces the watched resources of a component, and stops the watches that no component uses any more. The
 // caller holds the lock.
 func (o *Observer) stopUnused(ownerID string, c *component, resources map[WatchedResource]string) {
-	former := c.resources
+	previous := c.resources
 	c.resources = resources
-	for r := range former {
+	for r := range previous {
 		if _, used := resources[r]; !used {
 			o.removeDependentUser(ownerID, c.reader, r)
 		}

@@ -41,7 +41,7 @@ func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 	if c == nil {
 		return
 	}
-	former := c.instances
+	previous := c.instances
 	c.instances = make(map[schema.GroupKind]bool, len(gks))
 	for _, gk := range gks {
 		key := instanceWatchKey{c.reader.Name, gk}
@@ -53,7 +53,7 @@ func (o *Observer) WatchInstances(ownerID string, gks []schema.GroupKind) {
 		c.instances[gk], w.users[ownerID] = true, true
 		w.retryNow()
 	}
-	for gk := range former {
+	for gk := range previous {
 		if !c.instances[gk] {
 			o.removeInstanceUser(ownerID, instanceWatchKey{c.reader.Name, gk})
 		}

@@ -73,7 +73,7 @@ func (r *References) Watch(name string, reader Reader, refs []Reference, enqueue
 func (r *References) replace(name string, current *referrer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	former := r.referrers[name]
+	previous := r.referrers[name]
 	r.referrers[name] = current
 	for _, ref := range current.refs {
 		key := ref.watchKey(current.reader)
@@ -83,22 +83,22 @@ func (r *References) replace(name string, current *referrer) {
 		r.watches[key].users[name] = current
 		r.watches[key].retryNow()
 	}
-	r.stopUnused(name, former, current)
+	r.stopUnused(name, previous, current)
 }
 
 // Release removes a component and stops the watches that only the component used.
 func (r *References) Release(name string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	former := r.referrers[name]
+	previous := r.referrers[name]
 	delete(r.referrers, name)
-	r.stopUnused(name, former, nil)
+	r.stopUnused(name, previous, nil)
 }
 
 // stopUnused stops the watches that a component used and does not use any more, unless another component uses them. The
 // caller holds the lock.
-func (r *References) stopUnused(name string, former, current *referrer) {
-	if former == nil {
+func (r *References) stopUnused(name string, previous, current *referrer) {
+	if previous == nil {
 		return
 	}
 	used := map[referenceWatchKey]bool{}
@@ -107,8 +107,8 @@ func (r *References) stopUnused(name string, former, current *referrer) {
 			used[ref.watchKey(current.reader)] = true
 		}
 	}
-	for _, ref := range former.refs {
-		key := ref.watchKey(former.reader)
+	for _, ref := range previous.refs {
+		key := ref.watchKey(previous.reader)
 		w := r.watches[key]
 		if used[key] || w == nil {
 			continue

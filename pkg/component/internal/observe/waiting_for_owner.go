@@ -85,7 +85,7 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]Owner)
 	if c == nil {
 		return
 	}
-	former := c.awaits
+	previous := c.awaits
 	c.awaits = owners
 	for key, owner := range owners {
 		h := o.handovers[key]
@@ -97,13 +97,13 @@ func (o *Observer) AwaitHandover(ownerID string, owners map[manifests.Key]Owner)
 		h.setOwner(owner)
 		// The object may have disappeared after the pass took its snapshot. If the component awaited the object before, the
 		// watch has already started the delay.
-		_, awaited := former[key]
+		_, awaited := previous[key]
 		w := o.dependents.watch(c.reader, o.dependents.resourceOf(key))
 		if owner.ID != "" && !awaited && w != nil && !w.objects.present(key) {
 			h.schedule(w, key)
 		}
 	}
-	for key := range former {
+	for key := range previous {
 		if _, awaited := owners[key]; !awaited {
 			o.stopAwaiting(ownerID, key)
 		}

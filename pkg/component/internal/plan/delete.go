@@ -17,7 +17,7 @@ func ForDelete(f Facts) Plan {
 	p.Skipped = p.Inventory.skipped()
 	switch {
 	case p.mustWait(f, p.Inventory.existing(notPostDelete), ReasonDeleted):
-	case p.removeAll(f, p.Inventory.formerDependents(slices.Concat(f.PreDelete, f.PostDelete)), ReasonDeleted):
+	case p.removeAll(f, p.Inventory.previousDependents(slices.Concat(f.PreDelete, f.PostDelete)), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePreDelete, f.PreDelete):
 	case p.removeAll(f, slices.DeleteFunc(p.Inventory.existing(notPostDelete), staying), ReasonDeleted):
 	case p.runPhase(f, manifests.PhasePostDelete, f.PostDelete):

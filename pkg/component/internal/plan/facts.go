@@ -188,9 +188,9 @@ type Observed struct {
 	// Copied is set if the marks of the reconciler on the object name another object, because another client made a copy
 	// of that one. Owner is then the owner of the other object; see Facts.LiveOf.
 	Copied bool
-	// FormerOwner is set if previous field owners of the reconciler own fields. Applied and Updated cover these fields,
+	// PreviousOwner is set if previous field owners of the reconciler own fields. Applied and Updated cover these fields,
 	// too.
-	FormerOwner bool
+	PreviousOwner bool
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
 	// the manifest's fields.
 	Coverage Coverage

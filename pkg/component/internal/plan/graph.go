@@ -235,14 +235,14 @@ const maxRecorded = 200
 // joinDependencies adds dependencies to recorded dependencies. If the recorded ones cannot be read, or together are more
 // than maxRecorded, only the added ones remain.
 func joinDependencies(recorded string, added []manifests.Dependency) string {
-	former, err := settingtext.ParseDependencies(recorded)
-	if err != nil || len(former)+len(added) > maxRecorded {
+	previous, err := settingtext.ParseDependencies(recorded)
+	if err != nil || len(previous)+len(added) > maxRecorded {
 		return settingtext.JoinDependencies(added)
 	}
 	for _, d := range added {
-		if !slices.Contains(former, d) {
-			former = append(former, d)
+		if !slices.Contains(previous, d) {
+			previous = append(previous, d)
 		}
 	}
-	return settingtext.JoinDependencies(former)
+	return settingtext.JoinDependencies(previous)
 }

@@ -128,8 +128,8 @@ func checkRecorded(f Facts, p Plan, a Action) string {
 		recorded, _ := settingtext.ParseDependencies(list)
 		return !slices.ContainsFunc(dependencies, func(d manifests.Dependency) bool { return !slices.Contains(recorded, d) })
 	}
-	former, _ := settingtext.ParseDependencies(f.Inventory[a.Key].DependsOn)
-	both := slices.Concat(former, dependenciesOf(a.Object))
+	previous, _ := settingtext.ParseDependencies(f.Inventory[a.Key].DependsOn)
+	both := slices.Concat(previous, dependenciesOf(a.Object))
 	switch {
 	case !has(p.Inventory[a.Key].DependsOn, both):
 		return fmt.Sprintf("%s %s, but %v are recorded instead of %v", a.Verb, a.Key, p.Inventory[a.Key].DependsOn, both)

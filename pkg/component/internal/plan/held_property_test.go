@@ -180,8 +180,8 @@ func (r *randomGraph) checkEnd(p Plan) string {
 func (r *randomGraph) checkApplied(p Plan, o manifests.Object, blocked bool) string {
 	key, x := o.Key, r.world.objects[o.Key]
 	applied := x != nil && x.owner == us && x.digest == o.Digest && x.state == ready.Ready
-	former := r.before[key]
-	wasApplied := former.owner == us && former.digest == o.Digest
+	previous := r.before[key]
+	wasApplied := previous.owner == us && previous.digest == o.Digest
 	// Whether an object of a later wave waits for a value is not known before it is read.
 	waits := slices.ContainsFunc(p.Waiting, func(w Waiting) bool { return w.Key == key }) || !o.InGraph() &&
 		r.world.unwatched[key]

@@ -177,11 +177,11 @@ func inAnyPhase(manifests.Phase) bool { return true }
 // notPostDelete matches ordinary dependents and objects of the phase pre-delete, which are deleted together.
 func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
 
-// formerDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
+// previousDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
 // belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in the
 // phase. It is deleted even if its delete policy keeps it, because an object that was released would belong to somebody
 // else; keepsEntry has the objects that are not removed.
-func (inv Inventory) formerDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
+func (inv Inventory) previousDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for i, o := range objects {
 		if e, recorded := inv[o.Key]; recorded && e.Phase == "" && !keepsEntry(e, &objects[i]) {
@@ -203,9 +203,9 @@ func (inv Inventory) moveKept(phase manifests.Phase, objects []manifests.Object)
 	return moved
 }
 
-// dropFormerPhase drops the entries of objects that completed another phase and are gone, so that they are applied
+// dropPreviousPhase drops the entries of objects that completed another phase and are gone, so that they are applied
 // again in this phase.
-func (inv Inventory) dropFormerPhase(phase manifests.Phase, objects []manifests.Object) {
+func (inv Inventory) dropPreviousPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
 		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {
 			delete(inv, o.Key)

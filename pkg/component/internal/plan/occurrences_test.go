@@ -272,13 +272,13 @@ func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			former := around("d0", "purged")[:2]
+			previous := around("d0", "purged")[:2]
 			if !c.purged {
-				former = around("d0", "recreated")[:2]
+				previous = around("d0", "recreated")[:2]
 			}
-			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: former}
+			p := &process{world: newWorld(), recorded: Inventory{}, revision: 1, desired: previous}
 			p.settle(t)
-			if e := p.recorded[former[0].Key]; e.Occurrence != 0 {
+			if e := p.recorded[previous[0].Key]; e.Occurrence != 0 {
 				t.Fatalf("the inventory has the entry %s, want no occurrence", e)
 			}
 			p.told, p.revision, p.desired = nil, c.revision, around("d1",

@@ -15,7 +15,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !isPhaseOver(p.Inventory[o.Key], phase) }) {
 		return false
 	}
-	p.Inventory.dropFormerPhase(phase, objects)
+	p.Inventory.dropPreviousPhase(phase, objects)
 	p.Inventory.retryFailed(f, objects)
 	p.Record = p.Inventory.moveKept(phase, objects) || p.Record
 	p.Phase, p.Desired = phase, len(objects)

@@ -182,10 +182,10 @@ func (r *randomGraph) addState(o manifests.Object, rendered bool) {
 		r.applied(before)
 	case 3: // A crash prevented a write, for which former and new dependencies were recorded.
 		r.applied(before)
-		if former := o; len(o.Types) == 0 {
-			r.depend(&former, r.created)
+		if previous := o; len(o.Types) == 0 {
+			r.depend(&previous, r.created)
 			e := r.inventory[key]
-			e.DependsOn = joinDependencies(e.DependsOn, dependenciesOf(&former))
+			e.DependsOn = joinDependencies(e.DependsOn, dependenciesOf(&previous))
 			r.inventory[key] = e
 		}
 	case 4:

@@ -46,13 +46,13 @@ func TestAnObjectThatIsDesiredUnderAnotherGroupIsNotRemoved(t *testing.T) {
 			c.change(&moved)
 			x := w.add(moved.Key, us, "d1")
 			app.inventory[moved.Key] = w.recorded(moved)
-			former := app.inventory[core.Key]
+			previous := app.inventory[core.Key]
 			if c.live == "same" {
-				former.UID = x.uid
+				previous.UID = x.uid
 				w.objects[core.Key].uid = x.uid
 			}
-			former.PrunePolicy = metav1alpha1.PruneAtOnce
-			app.inventory[core.Key] = former
+			previous.PrunePolicy = metav1alpha1.PruneAtOnce
+			app.inventory[core.Key] = previous
 			p := ForApply(Facts{
 				Owner: us, Defaults: Policies{Update: metav1alpha1.UpdateSSAOverride, Adoption: metav1alpha1.AdoptIfUnowned},
 				Desired: []manifests.Object{moved}, Inventory: app.inventory,

@@ -807,7 +807,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes an object of the former cluster whose namespace a restore mapped for no copy",
 		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied,
-			adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+			adopting(metav1alpha1.AdoptRule{Cluster: previousCluster})),
 		"Apply: the component owned it in another cluster, from 2b835fd7f88da280dccbf7cd172d0bf7e97c3830 (uid u1, version 7)",
 	},
 	{
@@ -822,23 +822,23 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, ownedElsewhere),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if " +
 			"it was moved " +
-			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
-			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
+			"here from there, add {cluster: \"" + previousCluster + "\"} to spec.adopt (" +
+			"fairlead apply -n a us DIR --adopt-cluster " + previousCluster + "); " + overwrites,
 	},
 	{
 		"takes over an object that the component owned in a listed cluster",
-		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
-		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() + " (uid u1, version 7)",
+		edits(unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: previousCluster})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner(previousCluster).ID() + " (uid u1, version 7)",
 	},
 	{
 		"takes over an object that the component owned in a listed cluster, with a restored inventory",
-		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
-		"Apply: the component owned it in another cluster, from " + sceneOwner(formerCluster).ID() +
+		edits(ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: previousCluster})),
+		"Apply: the component owned it in another cluster, from " + sceneOwner(previousCluster).ID() +
 			" (uid u1, version 7) [repair]",
 	},
 	{
 		"takes over no object of another component in a listed cluster",
-		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: formerCluster})),
+		edits(unrecorded, ownedByOthers, adopting(metav1alpha1.AdoptRule{Cluster: previousCluster})),
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 	{
@@ -846,8 +846,8 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(readyMade, unrecorded, ownedElsewhere, adopting(metav1alpha1.AdoptRule{Cluster: "another"})),
 		"fails (Terminal), OwnershipConflict: the component owned it in another cluster; rename it here, or, if " +
 			"it was moved " +
-			"here from there, add {cluster: \"" + formerCluster + "\"} to spec.adopt (" +
-			"fairlead apply -n a us DIR --adopt-cluster " + formerCluster + "); " + overwrites,
+			"here from there, add {cluster: \"" + previousCluster + "\"} to spec.adopt (" +
+			"fairlead apply -n a us DIR --adopt-cluster " + previousCluster + "); " + overwrites,
 	},
 	{
 		"prints no entry for a text that is no UID of a cluster",
@@ -894,7 +894,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{
 		"takes over an object that the component owned in another cluster with the adoption policy always",
 		edits(always, unrecorded, ownedElsewhere),
-		"Apply: it exists, and its adoption policy is always, from " + sceneOwner(formerCluster).ID() +
+		"Apply: it exists, and its adoption policy is always, from " + sceneOwner(previousCluster).ID() +
 			" (uid u1, version 7)",
 	},
 

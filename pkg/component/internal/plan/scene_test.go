@@ -249,12 +249,12 @@ func sceneOwner(cluster string) manifests.Owner {
 	}
 }
 
-// formerCluster is the UID of another cluster.
-const formerCluster = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
+// previousCluster is the UID of another cluster.
+const previousCluster = "0b1e9a4c-5f0d-4d8e-9a55-3f6f0f2c1d7e"
 
 // ownedElsewhere makes the component own the object in another cluster.
 func ownedElsewhere(s *scene) {
-	owner := sceneOwner(formerCluster)
+	owner := sceneOwner(previousCluster)
 	s.live.Owner, s.live.OwnerName = owner.ID(), owner.String()
 }
 

@@ -268,15 +268,15 @@ func (r *simulation) learnUnchecked(a plan.Action, phase manifests.Phase, answer
 
 // enter adds a step to the forecast. The create of a recreated object is added to the existing step of its delete.
 func (r *simulation) enter(s result.Step) {
-	former := slices.IndexFunc(
+	previous := slices.IndexFunc(
 		r.forecast.Steps,
 		func(f result.Step) bool { return f.Key == s.Key && f.Effect == result.EffectRecreate && f.After == nil },
 	)
 	if s.Effect == result.EffectPurge || s.Effect == result.EffectDelete || s.Effect == result.EffectRecreate {
 		r.markDeleted(s.Key)
 	}
-	if former >= 0 {
-		r.forecast.Steps[former].After, r.forecast.Steps[former].Manifest = s.After, s.Manifest
+	if previous >= 0 {
+		r.forecast.Steps[previous].After, r.forecast.Steps[previous].Manifest = s.After, s.Manifest
 		return
 	}
 	r.forecast.Steps = append(r.forecast.Steps, s)

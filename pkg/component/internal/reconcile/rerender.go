@@ -56,7 +56,7 @@ func (r *renewals) add(known, renewed []metav1alpha1.AskedExport, now time.Time)
 		values[e.Name] = e.Value
 	}
 	for _, e := range renewed {
-		if former := values[e.Name]; former != "" && former != e.Value && !slices.Equal(renewed, r.values) {
+		if previous := values[e.Name]; previous != "" && previous != e.Value && !slices.Equal(renewed, r.values) {
 			r.count, r.last, r.values = r.count+1, now, renewed
 			return
 		}

@@ -169,11 +169,11 @@ func TestADeletionEndsWithTheFinalizer(t *testing.T) {
 
 func TestNoPassBeginsWithAFormerVersionOfADeletedComponent(t *testing.T) {
 	w := newWorld(t, withRecord, deleted)
-	former := &part{}
-	if err := w.server.Get(t.Context(), web, former); err != nil {
+	previous := &part{}
+	if err := w.server.Get(t.Context(), web, previous); err != nil {
 		t.Fatal(err)
 	}
-	w.States.Of(web).released = former.GetUID()
+	w.States.Of(web).released = previous.GetUID()
 	if after := w.reconcile(); after != 0 || len(w.steps) > 0 {
 		t.Errorf("a pass over a component without our finalizer made the steps %q; the next one is due after %s",
 			w.steps, after)

@@ -33,9 +33,9 @@ type State struct {
 	// the last pass read.
 	Schedule schedule.State
 	Contents input.Contents
-	// values are those of the inputs that were rendered last, and formerValues those of the inputs before. The former
+	// values are those of the inputs that were rendered last, and previousValues those of the inputs before. The former
 	// ones are needed until a status with the new revision is written.
-	values, formerValues revisionValues
+	values, previousValues revisionValues
 	// externalContents are the contents of the references of externals that the last pass read.
 	externalContents input.ExternalContents
 	// renewals counts the renderings of the current inputs because of exports.
@@ -86,10 +86,10 @@ func (m *State) knows(digest string) bool { return m.values.digest == digest }
 // remember keeps the values of the inputs of a revision. before is the status at the start of the pass.
 func (m *State) remember(before *metav1alpha1.Status, in input.Inputs) {
 	if m.values.digest != in.Digest {
-		m.formerValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
+		m.previousValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
 	}
 	if in.StandIn(before) {
-		m.formerValues = revisionValues{}
+		m.previousValues = revisionValues{}
 	}
 }
 
@@ -100,7 +100,7 @@ const changesUnknown = "values not compared: the operator was restarted since th
 // changesSince returns the values of inputs that differ from those of the revision in a status. It returns
 // changesUnknown if the process does not know the values of that revision, because it was started later.
 func (m *State) changesSince(s *metav1alpha1.Status, in input.Inputs) []string {
-	for _, known := range []revisionValues{m.values, m.formerValues} {
+	for _, known := range []revisionValues{m.values, m.previousValues} {
 		if known.digest != "" && known.digest == s.InputDigest {
 			return known.values.ChangesTo(in.Values())
 		}

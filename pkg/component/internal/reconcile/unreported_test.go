@@ -575,12 +575,12 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 		{
 			name: "the component is created again: nothing is kept of the former one",
 			between: func(w *world) {
-				former := w.stored()
-				former.Finalizers = nil
-				if err := w.server.Update(w.t.Context(), former); err != nil {
+				previous := w.stored()
+				previous.Finalizers = nil
+				if err := w.server.Update(w.t.Context(), previous); err != nil {
 					w.t.Fatal(err)
 				}
-				if err := w.server.Delete(w.t.Context(), former); err != nil {
+				if err := w.server.Delete(w.t.Context(), previous); err != nil {
 					w.t.Fatal(err)
 				}
 				anew := &part{}

@@ -60,7 +60,7 @@ func (s *Store) DeleteUnnamed(
 		}
 	case seen:
 	}
-	if err := s.Delete(ctx, owner, kind, named, m.former(kind)...); err != nil {
+	if err := s.Delete(ctx, owner, kind, named, m.previous(kind)...); err != nil {
 		return err
 	}
 	m.dropEvidence(kind)

@@ -43,7 +43,7 @@ func (f Finalizers) Has(secret metav1.Object, owner manifests.Owner) bool {
 // former Secret, unless credentials contains it. Both names may be empty. credentials are the Secrets that Hold was
 // called with, because the finalizer of a component on a Secret serves both purposes.
 func (f Finalizers) Move(
-	ctx context.Context, owner manifests.Owner, former, secret string, credentials ...string,
+	ctx context.Context, owner manifests.Owner, previous, secret string, credentials ...string,
 ) error {
 	if err := f.verifyCluster(ctx, types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name}); err != nil {
 		return err
@@ -54,10 +54,10 @@ func (f Finalizers) Move(
 			return err
 		}
 	}
-	if slices.Contains(credentials, former) {
+	if slices.Contains(credentials, previous) {
 		return nil
 	}
-	return f.Remove(ctx, owner, former)
+	return f.Remove(ctx, owner, previous)
 }
 
 // Hold adds the finalizer of a component to the Secrets with the credentials of its externals. It sends no write for a

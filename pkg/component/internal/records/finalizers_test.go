@@ -81,9 +81,9 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 	c, s := newCluster(t)
 	a, b := owner("a"), owner("b")
 	first, second := c.addKubeconfig("first", "example.com/other"), c.addKubeconfig("second")
-	move := func(o manifests.Owner, former, secret string) {
+	move := func(o manifests.Owner, previous, secret string) {
 		t.Helper()
-		if err := s.Finalizers.Move(t.Context(), o, former, secret); err != nil {
+		if err := s.Finalizers.Move(t.Context(), o, previous, secret); err != nil {
 			t.Fatal(err)
 		}
 	}

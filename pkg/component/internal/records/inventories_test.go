@@ -89,41 +89,41 @@ func TestAnInventoryThatIsBeingDeletedGetsNoFinalizer(t *testing.T) {
 func TestOfTwoProcessesOnlyOneWrites(t *testing.T) {
 	for name, test := range map[string]struct {
 		lines  []string
-		second func(h *held, former StoredInventory) error
+		second func(h *held, previous StoredInventory) error
 	}{
-		"the first inventory": {nil, func(h *held, former StoredInventory) error {
-			_, err := h.inventories.Save(t.Context(), owner("app"), former, []string{"second"}, 0)
+		"the first inventory": {nil, func(h *held, previous StoredInventory) error {
+			_, err := h.inventories.Save(t.Context(), owner("app"), previous, []string{"second"}, 0)
 			return err
 		}},
-		"a later inventory": {[]string{"one"}, func(h *held, former StoredInventory) error {
-			_, err := h.inventories.Save(t.Context(), owner("app"), former, []string{"second"}, 0)
+		"a later inventory": {[]string{"one"}, func(h *held, previous StoredInventory) error {
+			_, err := h.inventories.Save(t.Context(), owner("app"), previous, []string{"second"}, 0)
 			return err
 		}},
-		"an inventory that the other process deleted": {[]string{"one"}, func(h *held, former StoredInventory) error {
+		"an inventory that the other process deleted": {[]string{"one"}, func(h *held, previous StoredInventory) error {
 			delete(h.Secrets, h.inventories.SecretOf(owner("app")))
-			_, err := h.inventories.Save(t.Context(), owner("app"), former, []string{"second"}, 0)
+			_, err := h.inventories.Save(t.Context(), owner("app"), previous, []string{"second"}, 0)
 			return err
 		}},
-		"a confirmation": {[]string{"one"}, func(h *held, former StoredInventory) error {
-			return h.inventories.Confirm(t.Context(), owner("app"), former)
+		"a confirmation": {[]string{"one"}, func(h *held, previous StoredInventory) error {
+			return h.inventories.Confirm(t.Context(), owner("app"), previous)
 		}},
-		"a confirmation of an owner that had no Secret": {nil, func(h *held, former StoredInventory) error {
-			return h.inventories.Confirm(t.Context(), owner("app"), former)
+		"a confirmation of an owner that had no Secret": {nil, func(h *held, previous StoredInventory) error {
+			return h.inventories.Confirm(t.Context(), owner("app"), previous)
 		}},
-		"a confirmation of a deleted Secret": {[]string{"one"}, func(h *held, former StoredInventory) error {
+		"a confirmation of a deleted Secret": {[]string{"one"}, func(h *held, previous StoredInventory) error {
 			delete(h.Secrets, h.inventories.SecretOf(owner("app")))
-			return h.inventories.Confirm(t.Context(), owner("app"), former)
+			return h.inventories.Confirm(t.Context(), owner("app"), previous)
 		}},
-		"a deletion": {[]string{"one"}, func(h *held, former StoredInventory) error {
-			return h.inventories.Delete(t.Context(), owner("app"), former)
+		"a deletion": {[]string{"one"}, func(h *held, previous StoredInventory) error {
+			return h.inventories.Delete(t.Context(), owner("app"), previous)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			h, former := newHeld(t, test.lines...)
-			_, err := h.inventories.Save(t.Context(), owner("app"), former, []string{"first"}, 0)
+			h, previous := newHeld(t, test.lines...)
+			_, err := h.inventories.Save(t.Context(), owner("app"), previous, []string{"first"}, 0)
 			g.Expect(err).NotTo(HaveOccurred())
-			err = test.second(h, former)
+			err = test.second(h, previous)
 			g.Expect(apierrors.IsConflict(err)).To(BeTrue(), "%v", err)
 			if h.secret() != nil {
 				stored, err := h.inventories.Load(t.Context(), owner("app"))

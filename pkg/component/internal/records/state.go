@@ -21,8 +21,8 @@ type State struct {
 	// unnamed has, for phases, renderings and externals, the reason why there may be records that the status does not
 	// name.
 	unnamed map[Kind]evidence
-	// formerIDs are the ids of previous records that were not deleted yet.
-	formerIDs map[Kind][]string
+	// previousIDs are the ids of previous records that were not deleted yet.
+	previousIDs map[Kind][]string
 	// inventories are the Secrets of inventories that the status does not name, by name of the Secret.
 	inventories map[string]metav1.PartialObjectMetadata
 	// stale are Secrets of stale inventories. deleted are the UIDs of those that were deleted last.
@@ -129,22 +129,22 @@ func (m *State) SetID(kind Kind, id string) {
 // AddUnnamed notes that records of a kind, phases or renderings, may exist that the status does not name.
 func (m *State) AddUnnamed(kind Kind) { m.addEvidence(seen, kind) }
 
-// AddFormer notes that the record with an id exists, and that the status does not name it any more.
-func (m *State) AddFormer(kind Kind, id string) {
+// AddPrevious notes that the record with an id exists, and that the status does not name it any more.
+func (m *State) AddPrevious(kind Kind, id string) {
 	m.AddUnnamed(kind)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.formerIDs == nil {
-		m.formerIDs = map[Kind][]string{}
+	if m.previousIDs == nil {
+		m.previousIDs = map[Kind][]string{}
 	}
-	m.formerIDs[kind] = append(m.formerIDs[kind], id)
+	m.previousIDs[kind] = append(m.previousIDs[kind], id)
 }
 
-// former returns the ids of former records of a kind that were not deleted yet.
-func (m *State) former(kind Kind) []string {
+// previous returns the ids of previous records of a kind that were not deleted yet.
+func (m *State) previous(kind Kind) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clone(m.formerIDs[kind])
+	return slices.Clone(m.previousIDs[kind])
 }
 
 // AddUnlisted notes that Secrets could not be listed, so that there may be records of phases and of renderings that the
@@ -175,7 +175,7 @@ func (m *State) dropEvidence(kind Kind) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.unnamed, kind)
-	delete(m.formerIDs, kind)
+	delete(m.previousIDs, kind)
 }
 
 // AddUnnamedSecret stores a Secret of a record that the status does not name. It ignores the inventories that this

@@ -33,7 +33,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		})
 		return secret
 	}
-	former, latter := part("b", 0, "1", at(9)), part("a", 0, "1", at(10))
+	previous, latter := part("b", 0, "1", at(9)), part("a", 0, "1", at(10))
 	for _, c := range []struct {
 		name  string
 		found []metav1.PartialObjectMetadata
@@ -41,30 +41,30 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		want  string
 	}{
 		{"no record if none exists", nil, "a", ""},
-		{"the record that was written last", []metav1.PartialObjectMetadata{former, latter}, "", "a"},
+		{"the record that was written last", []metav1.PartialObjectMetadata{previous, latter}, "", "a"},
 		{
 			"the record that was written last, in any order of the list",
-			[]metav1.PartialObjectMetadata{latter, former},
+			[]metav1.PartialObjectMetadata{latter, previous},
 			"", "a",
 		},
 		{
 			"the record that the status names, although another record was written later",
-			[]metav1.PartialObjectMetadata{former, latter},
+			[]metav1.PartialObjectMetadata{previous, latter},
 			"b", "b",
 		},
 		{
 			"another record if the record that the status names does not exist",
-			[]metav1.PartialObjectMetadata{former},
+			[]metav1.PartialObjectMetadata{previous},
 			"a", "b",
 		},
 		{
 			"another record if a part of the named record is missing",
-			[]metav1.PartialObjectMetadata{former, part("a", 1, "2", at(10))},
+			[]metav1.PartialObjectMetadata{previous, part("a", 1, "2", at(10))},
 			"a", "b",
 		},
 		{
 			"a record of several parts",
-			[]metav1.PartialObjectMetadata{former, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))},
+			[]metav1.PartialObjectMetadata{previous, part("a", 0, "2", at(10)), part("a", 1, "2", at(10))},
 			"", "a",
 		},
 		{
@@ -191,8 +191,8 @@ func TestTheLatestInventoryIsRead(t *testing.T) {
 	if _, err := s.ReadLatestInventory(t.Context(), owner("app"), secrets); !IsLost(err) {
 		t.Errorf("reading a damaged latest inventory returned %v", err)
 	}
-	former := slices.DeleteFunc(secrets, HasID("latest"))
-	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), former); err != nil || len(lines) != 2 {
+	previous := slices.DeleteFunc(secrets, HasID("latest"))
+	if lines, err := s.ReadLatestInventory(t.Context(), owner("app"), previous); err != nil || len(lines) != 2 {
 		t.Errorf("the latest inventory has the lines %q, with the error %v; want 2 lines", lines, err)
 	}
 }

@@ -28,13 +28,13 @@ func Published(
 	next := map[string]runtime.RawExtension{}
 	size := 0
 	for _, name := range names {
-		former, known := before[name]
+		previous, known := before[name]
 		value, found := values[name]
 		switch {
 		case !known && !found:
 			continue
-		case !found, known && bytes.Equal(canonical(former.Raw), canonical(value)):
-			next[name] = former
+		case !found, known && bytes.Equal(canonical(previous.Raw), canonical(value)):
+			next[name] = previous
 		default:
 			next[name] = runtime.RawExtension{Raw: canonical(value)}
 		}

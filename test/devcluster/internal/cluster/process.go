@@ -132,14 +132,14 @@ func (p *processes) restart(name string) (killed time.Time, err error) {
 	if i < 0 {
 		return killed, fmt.Errorf("restart %s: the component does not run", name)
 	}
-	former := p.running[i]
-	former.replaced.Store(true)
-	if err := former.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	previous := p.running[i]
+	previous.replaced.Store(true)
+	if err := previous.command.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return killed, fmt.Errorf("restart %s: %w", name, err)
 	}
-	<-former.ended
+	<-previous.ended
 	p.running = slices.Delete(p.running, i, i+1)
-	return time.Now(), p.startAll(former.component)
+	return time.Now(), p.startAll(previous.component)
 }
 
 // stop kills all components in the reverse order of their start, and returns when they have ended. They need no

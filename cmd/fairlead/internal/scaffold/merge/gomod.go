@@ -17,18 +17,18 @@ func mergeModule(mine, base, newer []byte) ([]byte, error) {
 		}
 		files = append(files, parsed)
 	}
-	own, former, next := files[0], files[1], files[2]
-	if required := requiredFairlead(next); required != requiredFairlead(former) {
+	own, previous, next := files[0], files[1], files[2]
+	if required := requiredFairlead(next); required != requiredFairlead(previous) {
 		if err := own.AddRequire(version.Module, required); err != nil {
 			return nil, err
 		}
 	}
-	if place := replacedFairlead(next); place != replacedFairlead(former) {
+	if place := replacedFairlead(next); place != replacedFairlead(previous) {
 		if err := replaceFairlead(own, place); err != nil {
 			return nil, err
 		}
 	}
-	if former.Go != nil && next.Go != nil && former.Go.Version != next.Go.Version {
+	if previous.Go != nil && next.Go != nil && previous.Go.Version != next.Go.Version {
 		if err := own.AddGoStmt(next.Go.Version); err != nil {
 			return nil, err
 		}

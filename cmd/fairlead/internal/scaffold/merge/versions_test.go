@@ -21,60 +21,60 @@ func oddly(text []byte) []byte {
 }
 
 func TestVersionsOfAFileAreMerged(t *testing.T) {
-	former, mine, newer, both := lines("a", "z"), lines("a", "mine"), lines("newer", "z"), lines("newer", "mine")
+	previous, mine, newer, both := lines("a", "z"), lines("a", "mine"), lines("newer", "z"), lines("newer", "mine")
 	for name, test := range map[string]struct {
 		v    Versions
 		verb Verb
 		want []byte
 	}{
-		"nothing changed": {Versions{former, former, former}, "", nil},
+		"nothing changed": {Versions{previous, previous, previous}, "", nil},
 		"the template changed the file": {
-			Versions{former, former, newer},
+			Versions{previous, previous, newer},
 			VerbUpdate, newer,
 		},
-		"the template and a person changed the file":     {Versions{former, mine, newer}, VerbMerge, both},
-		"the template and a person made the same change": {Versions{former, newer, newer}, "", nil},
+		"the template and a person changed the file":     {Versions{previous, mine, newer}, VerbMerge, both},
+		"the template and a person made the same change": {Versions{previous, newer, newer}, "", nil},
 		"the file is new in the template":                {Versions{nil, nil, newer}, VerbCreate, newer},
-		"the template no longer has the file":            {Versions{former, former, nil}, VerbDelete, nil},
-		"a person removed the content of the file":       {Versions{former, []byte{}, former}, "", nil},
+		"the template no longer has the file":            {Versions{previous, previous, nil}, VerbDelete, nil},
+		"a person removed the content of the file":       {Versions{previous, []byte{}, previous}, "", nil},
 		"line ends of Windows in the project, no changes": {
-			Versions{former, onWindows(former), former},
+			Versions{previous, onWindows(previous), previous},
 			"", nil,
 		},
 		"line ends of Windows in the project and the template, no changes": {Versions{
-			onWindows(former), onWindows(former),
-			former,
+			onWindows(previous), onWindows(previous),
+			previous,
 		}, "", nil},
 		"line ends of Windows in the project, the template changed the file": {
-			Versions{former, onWindows(former), newer},
+			Versions{previous, onWindows(previous), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
 		"line ends of Windows in the project, the template and a person changed the file": {
-			Versions{former, onWindows(mine), newer},
+			Versions{previous, onWindows(mine), newer},
 			VerbMerge,
 			onWindows(both),
 		},
 		"line ends of Windows in all lines but one, the template changed the file": {
-			Versions{former, oddly(former), newer},
+			Versions{previous, oddly(previous), newer},
 			VerbUpdate,
 			onWindows(newer),
 		},
 		"line ends of Windows in all lines but one, the template and a person changed the file": {Versions{
-			former,
+			previous,
 			oddly(mine), newer,
 		}, VerbMerge, onWindows(both)},
 		"a line end of Windows in only one line": {
-			Versions{former, lines("a", "mine\r"), newer},
+			Versions{previous, lines("a", "mine\r"), newer},
 			VerbMerge,
 			lines("newer", "mine\r"),
 		},
 		"line ends of Windows in the project, the template no longer has the file": {
-			Versions{former, onWindows(former), nil},
+			Versions{previous, onWindows(previous), nil},
 			VerbDelete, nil,
 		},
-		"a person deleted or renamed the file":                               {Versions{former, nil, newer}, "", nil},
-		"a person deleted the file, and the template no longer has the file": {Versions{former, nil, nil}, "", nil},
+		"a person deleted or renamed the file":                               {Versions{previous, nil, newer}, "", nil},
+		"a person deleted the file, and the template no longer has the file": {Versions{previous, nil, nil}, "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -94,17 +94,17 @@ func TestVersionsOfAFileAreMerged(t *testing.T) {
 }
 
 func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
-	former, newer := lines("a", "z"), lines("newer", "z")
+	previous, newer := lines("a", "z"), lines("newer", "z")
 	for name, test := range map[string]struct {
 		v    Versions
 		want string
 	}{
-		"a file that is new in the template and in the project": {Versions{nil, former, newer}, "rename your file"},
+		"a file that is new in the template and in the project": {Versions{nil, previous, newer}, "rename your file"},
 		"a file that a person changed and the template no longer has": {
-			Versions{former, newer, nil},
+			Versions{previous, newer, nil},
 			"rename it, or delete it with your changes",
 		},
-		"a binary file": {Versions{former, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
+		"a binary file": {Versions{previous, []byte("\x7fELF\x00"), newer}, "your file is not a text"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change, conflicts, err := test.v.Merge(t.Context(), "Makefile")
@@ -117,17 +117,17 @@ func TestWhatCannotBeMergedIsAConflictOfTheWholeFile(t *testing.T) {
 }
 
 func TestAFileThatIsNotThereIsLeftOutOnlyWhereTheTemplateChangedIt(t *testing.T) {
-	former, newer := lines("a", "z"), lines("newer", "z")
+	previous, newer := lines("a", "z"), lines("newer", "z")
 	for name, test := range map[string]struct {
 		v    Versions
 		want bool
 	}{
-		"changed":            {Versions{former, nil, newer}, true},
-		"unchanged template": {Versions{former, nil, former}, false},
-		"unchanged template, with line ends of Windows": {Versions{onWindows(former), nil, former}, false},
+		"changed":            {Versions{previous, nil, newer}, true},
+		"unchanged template": {Versions{previous, nil, previous}, false},
+		"unchanged template, with line ends of Windows": {Versions{onWindows(previous), nil, previous}, false},
 		"new":                                    {Versions{nil, nil, newer}, false},
-		"there":                                  {Versions{former, former, newer}, false},
-		"no longer in the template, and deleted": {Versions{former, nil, nil}, false},
+		"there":                                  {Versions{previous, previous, newer}, false},
+		"no longer in the template, and deleted": {Versions{previous, nil, nil}, false},
 	} {
 		if got := test.v.IsLeftOut(); got != test.want {
 			t.Errorf("%s: IsLeftOut returned %t, want %t", name, got, test.want)

@@ -9,10 +9,10 @@ import (
 // stagePrefix is the prefix of the folders of stages.
 const stagePrefix = ".fairlead-scaffold-"
 
-// Entries of a stage besides new files. The process of the stage locks lockFile. formerFolder has the replaced files.
+// Entries of a stage besides new files. The process of the stage locks lockFile. previousFolder has the replaced files.
 const (
-	lockFile     = ".lock"
-	formerFolder = ".former"
+	lockFile       = ".lock"
+	previousFolder = ".former"
 )
 
 // claim creates and locks the lock file of a new stage. It locks the file before it gives it its final name, so that no
@@ -40,7 +40,7 @@ func removeAbandoned(parent string) {
 			continue
 		}
 		dir := filepath.Join(parent, entry.Name())
-		if _, err := os.Lstat(filepath.Join(dir, formerFolder)); err == nil {
+		if _, err := os.Lstat(filepath.Join(dir, previousFolder)); err == nil {
 			continue
 		}
 		lock, err := os.Open(filepath.Join(dir, lockFile))

@@ -21,7 +21,7 @@ func TestAStageIsRemovedByTheNextOneWhereItsProcessWasKilled(t *testing.T) {
 	}
 	atWork, killed, replacing := open(), open(), open()
 	t.Cleanup(atWork.Discard)
-	if err := errors.Join(os.Mkdir(filepath.Join(replacing.dir, formerFolder), 0o700),
+	if err := errors.Join(os.Mkdir(filepath.Join(replacing.dir, previousFolder), 0o700),
 		os.Mkdir(filepath.Join(target, stagePrefix+"mine"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

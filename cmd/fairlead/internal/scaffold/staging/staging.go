@@ -104,8 +104,8 @@ func (s *Stage) Move(files, gone []string) error {
 // moveOne moves a file to the target, and returns a function that undoes the move. It keeps a copy of a replaced file
 // in the stage. If the process is killed at any time, the target has either the old or the new file.
 func (s *Stage) moveOne(file string) (back func() error, err error) {
-	from, to, former := s.places(file)
-	existed, err := keep(to, former, from)
+	from, to, previous := s.places(file)
+	existed, err := keep(to, previous, from)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (s *Stage) moveOne(file string) (back func() error, err error) {
 	}
 	back = func() error { return os.Remove(to) }
 	if existed {
-		back = func() error { return os.Rename(former, to) }
+		back = func() error { return os.Rename(previous, to) }
 	}
 	if err := os.Rename(from, to); err != nil {
 		if existed {
@@ -128,24 +128,24 @@ func (s *Stage) moveOne(file string) (back func() error, err error) {
 // takeAway removes a file of the target if it exists. It keeps the file in the stage, and returns a function that
 // restores it.
 func (s *Stage) takeAway(file string) (back func() error, err error) {
-	_, to, former := s.places(file)
-	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
+	_, to, previous := s.places(file)
+	if err := os.MkdirAll(filepath.Dir(previous), 0o755); err != nil {
 		return nil, err
 	}
-	err = os.Rename(to, former)
+	err = os.Rename(to, previous)
 	if errors.Is(err, fs.ErrNotExist) {
 		return func() error { return nil }, nil
 	}
-	return func() error { return os.Rename(former, to) }, err
+	return func() error { return os.Rename(previous, to) }, err
 }
 
 // places returns the path of a file in the stage, its path in the target, and the path for a copy of the replaced file.
-func (s *Stage) places(file string) (from, to, former string) {
-	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, formerFolder, file)
+func (s *Stage) places(file string) (from, to, previous string) {
+	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, previousFolder, file)
 }
 
 // keep links or copies a file that will be replaced to the path former, and sets the file's mode on its successor.
-func keep(file, former, successor string) (existed bool, err error) {
+func keep(file, previous, successor string) (existed bool, err error) {
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -155,12 +155,12 @@ func keep(file, former, successor string) (existed bool, err error) {
 	case !info.Mode().IsRegular():
 		return false, fmt.Errorf("%s is not a regular file: move it away", file)
 	}
-	if err := os.MkdirAll(filepath.Dir(former), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(previous), 0o755); err != nil {
 		return false, err
 	}
-	if err := os.Link(file, former); err != nil {
+	if err := os.Link(file, previous); err != nil {
 		// Some file systems have no hard links, so the file is copied.
-		if err := duplicate(file, former, info.Mode().Perm()); err != nil {
+		if err := duplicate(file, previous, info.Mode().Perm()); err != nil {
 			return false, err
 		}
 	}

@@ -62,16 +62,16 @@ func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
 
 func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks(t *testing.T) {
 	s := staged(t, map[string]string{"a": "old"}, map[string]string{"a": "new"})
-	from, to, former := s.places("a")
+	from, to, previous := s.places("a")
 	// An existing file at the path of the link has the same effect as a file system without links.
-	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(former), 0o755),
-		os.WriteFile(former, nil, 0o600)); err != nil {
+	if err := errors.Join(os.Chmod(to, 0o750), os.MkdirAll(filepath.Dir(previous), 0o755),
+		os.WriteFile(previous, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if existed, err := keep(to, former, from); err != nil || !existed {
+	if existed, err := keep(to, previous, from); err != nil || !existed {
 		t.Fatalf("keep returned %t and the error %v, want true", existed, err)
 	}
-	for place, want := range map[string]string{to: "old", former: "old", from: "new"} {
+	for place, want := range map[string]string{to: "old", previous: "old", from: "new"} {
 		text, err := os.ReadFile(place)
 		if err != nil || string(text) != want {
 			t.Errorf("the file %s has the content %q, with the error %v; want %q", place, text, err, want)

@@ -243,12 +243,12 @@ func merge(object, patch map[string]any) {
 		case value == nil:
 			delete(object, key)
 		case isMap:
-			former, ok := object[key].(map[string]any)
+			previous, ok := object[key].(map[string]any)
 			if !ok {
-				former = map[string]any{}
-				object[key] = former
+				previous = map[string]any{}
+				object[key] = previous
 			}
-			merge(former, inner)
+			merge(previous, inner)
 		default:
 			object[key] = value
 		}
