@@ -111,10 +111,10 @@ func (o Options) view(name string) (inspect.View, error) {
 		if match == nil {
 			return inspect.View{}, fmt.Errorf("the matcher of %s in Matchers is nil", gk)
 		}
-		v.Matchers[gk] = func(m inspect.Match) plan.Verdict {
+		v.Matchers[gk] = func(m inspect.Match) plan.MatchResult {
 			component, _ := m.Component.(Component)
 			verdict := match(Match{Component: component, Desired: m.Desired, Live: m.Live, Changed: m.Changed})
-			return plan.Verdict{Differs: verdict.Differs, Accepts: verdict.Accepts, LeaveUntil: verdict.LeaveUntil}
+			return plan.MatchResult{Differs: verdict.Differs, Accepts: verdict.Accepts, LeaveUntil: verdict.LeaveUntil}
 		}
 	}
 	return v, nil

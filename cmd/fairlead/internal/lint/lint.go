@@ -40,7 +40,7 @@ func Set(namespace string, objects []manifests.Object) ([]Finding, error) {
 			return nil, err
 		}
 		for _, r := range referencesOf(namespace, o.Key, whole.Body) {
-			if message := s.judge(o, r); message != "" {
+			if message := s.problemOf(o, r); message != "" {
 				found = append(found, Finding{Object: o.Key, Field: r.field, Message: message})
 			}
 		}
@@ -93,8 +93,8 @@ func newSet(objects []manifests.Object) *set {
 	return s
 }
 
-// judge returns a message about a reference, and an empty text if there is nothing to say.
-func (s *set) judge(o *manifests.Object, r reference) string {
+// problemOf returns a message about a reference, and an empty text if there is nothing to say.
+func (s *set) problemOf(o *manifests.Object, r reference) string {
 	to := s.objects[r.key]
 	switch {
 	case r.optional || r.provided(to != nil):

@@ -1,7 +1,7 @@
 // Package progress turns the status of a component into a report for a person who waits, and shows reports.
 //
 // The functions that make reports are pure. Their inputs are a status and the generation that the person waits for. As
-// long as the status is of an older generation, the verdict is Waiting.
+// long as the status is of an older generation, the result is Waiting.
 package progress
 
 import (
@@ -17,27 +17,27 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
-// Verdict is the result of the comparison of a status with the state that a person waits for.
-type Verdict string
+// Result is the result of the comparison of a status with the state that a person waits for.
+type Result string
 
-// The verdicts.
+// The results.
 const (
 	// Waiting: the component is not in the desired state yet.
-	Waiting Verdict = "Waiting"
+	Waiting Result = "Waiting"
 	// Reached: the component is in the desired state.
-	Reached Verdict = "Reached"
+	Reached Result = "Reached"
 	// Failed: the component will not reach the state without a change.
-	Failed Verdict = "Failed"
+	Failed Result = "Failed"
 	// Blocked: the operator continues after a person has corrected a problem.
-	Blocked Verdict = "Blocked"
+	Blocked Result = "Blocked"
 )
 
-// Report is the verdict on a status, with its explanation.
+// Report is the result on a status, with its explanation.
 type Report struct {
-	Verdict Verdict
+	Result Result
 	// Lines are the lines to show. Printed selects those that were not printed before.
 	Lines []string
-	// Summary explains in one line why the verdict is not Reached: the failure, or the dependents that the component
+	// Summary explains in one line why the result is not Reached: the failure, or the dependents that the component
 	// waits for.
 	Summary string
 	// Unserved is set if the component waits only for dependents whose types are not served, and that nothing in the
@@ -66,20 +66,20 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 	switch {
 	case s.ObservedGeneration < generation:
 		return Report{
-			Verdict: Waiting, Lines: []string{"waiting for the operator"},
+			Result: Waiting, Lines: []string{"waiting for the operator"},
 			Summary: fmt.Sprintf("the operator has not observed generation %d yet; is it running?", generation),
 		}
 	case ready.Status == metav1.ConditionTrue:
-		return Report{Verdict: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
+		return Report{Result: Reached, Lines: []string{fmt.Sprintf("ready: %s dependents, revision %d", Count(s),
 			s.Revision)}}
 	case s.State == metav1alpha1.StateSuspended:
-		return Report{Verdict: Failed, Summary: "the component is suspended; fairlead resume resumes it"}
+		return Report{Result: Failed, Summary: "the component is suspended; fairlead resume resumes it"}
 	}
 	if stalled := conditionOf(s, metav1alpha1.ConditionStalled); stalled.Status == metav1.ConditionTrue {
-		return Report{Verdict: Failed, Summary: explain(stalled)}
+		return Report{Result: Failed, Summary: explain(stalled)}
 	}
 	return Report{
-		Verdict: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
+		Result: Waiting, Lines: applyLines(s, ready), Summary: whoIsWaitedFor(s, ready),
 		Unserved: ready.Reason == metav1alpha1.ReasonKindNotServed,
 	}
 }
@@ -88,7 +88,7 @@ func OfApply(s metav1alpha1.Status, generation int64) Report {
 func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 	if s.LastHandledReconcileAt != request {
 		text := "the operator has not acknowledged the request yet"
-		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text +
+		return Report{Result: Waiting, Lines: []string{text}, Summary: text +
 			"; is it running, and does it support acknowledgements?"}
 	}
 	return OfApply(s, generation)
@@ -97,16 +97,16 @@ func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 // OfSuspension reports whether the operator has recorded that the component is suspended.
 func OfSuspension(s metav1alpha1.Status, generation int64) Report {
 	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
-		return Report{Verdict: Reached, Lines: []string{"the operator has suspended the component"}}
+		return Report{Result: Reached, Lines: []string{"the operator has suspended the component"}}
 	}
 	text := "the operator has not observed the suspension yet"
 	if s.ObservedGeneration >= generation {
 		return Report{
-			Verdict: Failed,
+			Result:  Failed,
 			Summary: "the operator has observed spec.suspend, but continues to reconcile the component",
 		}
 	}
-	return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
+	return Report{Result: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 }
 
 func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
@@ -122,22 +122,22 @@ func applyLines(s metav1alpha1.Status, ready metav1.Condition) []string {
 }
 
 // OfDeletion reports the progress of a deletion. Generation is the component's generation after the request of the
-// deletion. The verdict is never Reached, because a deleted component has no status.
+// deletion. The result is never Reached, because a deleted component has no status.
 func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 	ready := conditionOf(s, metav1alpha1.ConditionReady)
 	switch {
 	case s.ObservedGeneration < generation:
 		text := "the operator has not started the deletion yet"
-		return Report{Verdict: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
+		return Report{Result: Waiting, Lines: []string{text}, Summary: text + "; is it running?"}
 	case isBlocked(s, ready):
 		text := "the deletion is blocked: " + explain(ready)
-		return Report{Verdict: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
+		return Report{Result: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
 	}
 	lines := []string{explain(ready)}
 	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
 		lines = append([]string{fmt.Sprintf("deleting: %d left", s.Dependents.Total)}, waitingLines(s)...)
 	}
-	return Report{Verdict: Waiting, Lines: lines, Summary: whoIsWaitedFor(s, ready)}
+	return Report{Result: Waiting, Lines: lines, Summary: whoIsWaitedFor(s, ready)}
 }
 
 func isBlocked(s metav1alpha1.Status, ready metav1.Condition) bool {

@@ -79,10 +79,10 @@ var _ = Describe("OfApply", func() {
 				6, 6),
 		}
 		var reports []progress.Report
-		var verdicts []progress.Verdict
+		var results []progress.Result
 		for _, s := range sequence {
 			r := progress.OfApply(s, 2)
-			reports, verdicts = append(reports, r), append(verdicts, r.Verdict)
+			reports, results = append(reports, r), append(results, r.Result)
 		}
 		Expect(printed(reports...)).To(Equal([]string{
 			"waiting for the operator",
@@ -98,8 +98,8 @@ var _ = Describe("OfApply", func() {
 			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
 			"ready: 6/6 dependents, revision 2",
 		}))
-		Expect(verdicts[:9]).To(HaveEach(progress.Waiting), "the condition Ready of an old generation must be ignored")
-		Expect(verdicts[9]).To(Equal(progress.Reached))
+		Expect(results[:9]).To(HaveEach(progress.Waiting), "the condition Ready of an old generation must be ignored")
+		Expect(results[9]).To(Equal(progress.Reached))
 	})
 
 	It("says whether nothing but types is missing", func() {
@@ -107,7 +107,7 @@ var _ = Describe("OfApply", func() {
 		status := counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonKindNotServed,
 			"waiting until ready: …"), 1, 2, 1, web)
 		Expect(progress.OfApply(status, 2)).To(Equal(progress.Report{
-			Verdict: progress.Waiting, Unserved: true,
+			Result: progress.Waiting, Unserved: true,
 			Lines: []string{
 				"1/2 ready, in wave 1",
 				"wave 1: waiting for ScaledObject.keda.sh shop/web: KindNotServed: it is not served",
@@ -120,9 +120,9 @@ var _ = Describe("OfApply", func() {
 			"an incomplete report must not state that the component waits only for unserved types")
 	})
 
-	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, verdict progress.Verdict, summary string) {
+	DescribeTable("has verdict and summary for", func(s metav1alpha1.Status, want progress.Result, summary string) {
 		r := progress.OfApply(s, 2)
-		Expect(r.Verdict).To(Equal(verdict))
+		Expect(r.Result).To(Equal(want))
 		Expect(r.Summary).To(Equal(summary))
 	},
 		Entry("a component that no operator has reconciled", metav1alpha1.Status{}, progress.Waiting,
@@ -178,7 +178,7 @@ var _ = Describe("OfDeletion", func() {
 			"wave 0: waiting until Namespace shop is gone: NotGone",
 			"DependentFailed: cannot be deleted: Namespace shop",
 		}))
-		Expect(reports[1].Verdict).To(Equal(progress.Blocked))
+		Expect(reports[1].Result).To(Equal(progress.Blocked))
 		Expect(reports[1].Summary).To(ContainSubstring("team/mine"))
 		Expect(reports[3].Summary).To(Equal("waiting for Deployment.apps shop/web (Terminating: it is being deleted)"))
 	})
@@ -222,6 +222,6 @@ var _ = Describe("OfDeletion", func() {
 	It("reports that finalizers of other controllers block the deletion", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonForeignFinalizers,
 			"waiting for backup.example.com/hold")
-		Expect(progress.OfDeletion(s, 3).Verdict).To(Equal(progress.Blocked))
+		Expect(progress.OfDeletion(s, 3).Result).To(Equal(progress.Blocked))
 	})
 })

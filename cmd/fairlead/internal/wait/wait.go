@@ -82,7 +82,7 @@ func (w *Waiter) Suspended(ctx context.Context, from *unstructured.Unstructured)
 	})
 }
 
-// until waits until the verdict of report is Reached. It returns an error if the verdict is Failed, or if the component
+// until waits until the result of report is Reached. It returns an error if the result is Failed, or if the component
 // is being deleted.
 func (w *Waiter) until(
 	ctx context.Context, from *unstructured.Unstructured, wanted string, report func(metav1alpha1.Status) progress.Report,
@@ -100,14 +100,14 @@ func (w *Waiter) until(
 		}
 		answer := report(status)
 		w.show(answer, current(status, from))
-		if answer.Verdict == progress.Failed {
+		if answer.Result == progress.Failed {
 			advice := ""
 			if command := cluster.Grant(w.target, obj, status); command != "" {
 				advice = "; this grants the rights that its objects need: " + command
 			}
 			return false, exit.Refuse("%s is not %s: %s%s", w.target, wanted, w.summary(ctx), advice)
 		}
-		return answer.Verdict == progress.Reached, nil
+		return answer.Result == progress.Reached, nil
 	})
 }
 
@@ -116,7 +116,7 @@ func (w *Waiter) until(
 func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
-			w.show(progress.Report{Verdict: progress.Reached}, metav1alpha1.Status{})
+			w.show(progress.Report{Result: progress.Reached}, metav1alpha1.Status{})
 			return true, nil
 		}
 		status, err := cluster.Status(w.target, obj)
@@ -159,7 +159,7 @@ func (w *Waiter) limitUnserved(unserved bool) {
 // draw shows the latest report and the causes. The caller holds the lock.
 func (w *Waiter) draw() {
 	report := w.last
-	if report.Verdict == progress.Waiting {
+	if report.Result == progress.Waiting {
 		report.Lines = slices.Clone(report.Lines)
 		for _, c := range causesOf(w.status, w.causes) {
 			report.Lines = append(report.Lines, "cause: "+c)

@@ -31,7 +31,7 @@ func TestCausesAreShownWhenWaitingLasts(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		go w.watchCauses(ctx)
-		waiting := progress.Report{Verdict: progress.Waiting, Lines: []string{"waiting"}, Summary: "waiting"}
+		waiting := progress.Report{Result: progress.Waiting, Lines: []string{"waiting"}, Summary: "waiting"}
 		status := metav1alpha1.Status{Waiting: []metav1alpha1.DependentReport{{Dependent: job, Reason: "InProgress"}}}
 		w.show(waiting, status)
 
@@ -48,7 +48,7 @@ func TestCausesAreShownWhenWaitingLasts(t *testing.T) {
 		check("waiting", "cause: "+job+": FailedCreate: no account")
 		w.show(waiting, metav1alpha1.Status{})
 		check("waiting") // The component does not wait for the dependent any more.
-		w.show(progress.Report{Verdict: progress.Reached, Lines: []string{"ready"}}, status)
+		w.show(progress.Report{Result: progress.Reached, Lines: []string{"ready"}}, status)
 		check("ready")
 		cancel()
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestAWaitForTypesAloneHasALimitOfItsOwn(t *testing.T) {
 				w.giveUp = giveUp
 				ended := 0
 				for second, unserved := range c.states {
-					w.show(progress.Report{Verdict: progress.Waiting, Unserved: unserved}, metav1alpha1.Status{})
+					w.show(progress.Report{Result: progress.Waiting, Unserved: unserved}, metav1alpha1.Status{})
 					time.Sleep(time.Second)
 					synctest.Wait()
 					if ctx.Err() != nil && ended == 0 {

@@ -137,7 +137,7 @@ func (a *Applier) run(
 		}
 		confirmed = false
 		if protector.Check(ctx, facts, decided, checked) {
-			facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
+			facts.Live = Snapshot(client, r.externals(), r.ReadyFunc, facts)
 			continue
 		}
 		recorded, err := guard.prepare(ctx, r, decided)
@@ -159,7 +159,7 @@ func (a *Applier) run(
 func (a *Applier) newer(
 	ctx context.Context, client *target.Client, r Request, facts plan.Facts, decided plan.Plan, confirmed bool,
 ) (newer plan.Facts, ok bool) {
-	if latest := Snapshot(client, r.externals(), r.Judge, facts); !confirmed && isOutdated(facts.Live, latest) {
+	if latest := Snapshot(client, r.externals(), r.ReadyFunc, facts); !confirmed && isOutdated(facts.Live, latest) {
 		// An object changed while the plan was made. Another plan now is sooner, and costs less, than another pass.
 		facts.Live = latest
 		return facts, true
@@ -181,7 +181,7 @@ func (a *Applier) carryOut(
 	if err := r.ended(ctx); err != nil {
 		return changes, err
 	}
-	facts.Live = Snapshot(client, r.externals(), r.Judge, *facts)
+	facts.Live = Snapshot(client, r.externals(), r.ReadyFunc, *facts)
 	return changes, nil
 }
 

@@ -15,7 +15,7 @@ func (a *Applier) Count(client *target.Client, r Request) (o outcome.Outcome, kn
 	if !client.Observer.Synced(facts.Owner) {
 		return outcome.Outcome{}, false
 	}
-	facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
+	facts.Live = Snapshot(client, r.externals(), r.ReadyFunc, facts)
 	counted, known := plan.Count(facts)
 	return OutcomeOf(counted, nil), known
 }

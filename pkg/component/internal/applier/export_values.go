@@ -140,7 +140,7 @@ func exportOf(f plan.Facts, o manifests.Object, name string) (value any, reason 
 // matcher accepts the object as it is.
 func isCurrent(f plan.Facts, o manifests.Object, live plan.Observed) bool {
 	entry := f.Inventory[o.Key]
-	return o.Settings.IsObserved() || live.Verdict.IsAccepted() || entry.Digest != "" && entry.Revision == f.Revision ||
+	return o.Settings.IsObserved() || live.MatchResult.IsAccepted() || entry.Digest != "" && entry.Revision == f.Revision ||
 		digests.Template(live.Digest) == digests.Template(o.Digest)
 }
 

@@ -56,7 +56,7 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 	if r.Conditions != nil {
 		facts.Conditional = r.Desired
 	}
-	facts.Live = Snapshot(client, r.externals(), r.Judge, facts)
+	facts.Live = Snapshot(client, r.externals(), r.ReadyFunc, facts)
 	facts.Foreign = protector.WatchedForeign(ctx, facts, managed)
 	return facts, true
 }
@@ -76,9 +76,9 @@ func needsOf(
 }
 
 // Snapshot returns the state of the objects that a plan needs. The state of an object comes from a watch, or from a
-// response of the API server in this pass, whichever is newer. externals has the states of the externals, and judge
+// response of the API server in this pass, whichever is newer. externals has the states of the externals, and evaluate
 // evaluates the conditions that see the component.
-func Snapshot(client *target.Client, externals Externals, judge Judge, f plan.Facts) plan.Snapshot {
+func Snapshot(client *target.Client, externals Externals, evaluate ReadyFunc, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.SnapshotFor(f.Owner, client.Reader, f.Keys())
 	maps.Copy(snapshot, f.Observed)
 	for key, r := range f.Results {
@@ -87,16 +87,16 @@ func Snapshot(client *target.Client, externals Externals, judge Judge, f plan.Fa
 		}
 	}
 	maps.Copy(snapshot, externals.Snapshot(f))
-	addVerdicts(client, f, snapshot)
-	evaluateDeferred(client, judge, snapshot)
+	addMatchResults(client, f, snapshot)
+	evaluateDeferred(client, evaluate, snapshot)
 	return snapshot
 }
 
 // evaluateDeferred evaluates the conditions in Go that see the component, for those objects whose bodies the watches
 // have. An object without a body is not ready, because a pass makes no requests for conditions.
-func evaluateDeferred(client *target.Client, judge Judge, snapshot plan.Snapshot) {
+func evaluateDeferred(client *target.Client, evaluate ReadyFunc, snapshot plan.Snapshot) {
 	for key, watched := range snapshot {
-		if judge == nil || watched == nil || watched.Readiness.Deferred == "" {
+		if evaluate == nil || watched == nil || watched.Readiness.Deferred == "" {
 			continue
 		}
 		evaluated, name := *watched, watched.Readiness.Deferred
@@ -106,7 +106,7 @@ func evaluateDeferred(client *target.Client, judge Judge, snapshot plan.Snapshot
 			evaluated.Readiness.Message = fmt.Sprintf("%s: go/%s sees cached objects only, and no externals; use a "+
 				"condition in CEL, or the method Ready of the kind", manifests.AnnotationReadyWhen, name)
 		case body != nil && body.GetResourceVersion() == watched.ResourceVersion:
-			evaluated.Readiness = judge(name, body)
+			evaluated.Readiness = evaluate(name, body)
 		default:
 			evaluated.Readiness.Message = fmt.Sprintf(
 				"%s: go/%s sees cached objects only; add %s to Options.Watching.CacheFull",
@@ -116,19 +116,19 @@ func evaluateDeferred(client *target.Client, judge Judge, snapshot plan.Snapshot
 	}
 }
 
-// addVerdicts adds the verdicts of matchers to those objects of a snapshot whose bodies the watches have. Their copies
-// in the watches have no verdict, because it depends on the manifest.
-func addVerdicts(client *target.Client, f plan.Facts, snapshot plan.Snapshot) {
+// addMatchResults adds the results of matchers to those objects of a snapshot whose bodies the watches have. Their copies
+// in the watches have no result, because it depends on the manifest.
+func addMatchResults(client *target.Client, f plan.Facts, snapshot plan.Snapshot) {
 	for i := range f.Desired {
 		key := f.Desired[i].Key
 		watched := snapshot[key]
-		if !f.Matched[key.GroupKind()] || watched == nil || watched.Presence != plan.Present || watched.Verdict != nil {
+		if !f.Matched[key.GroupKind()] || watched == nil || watched.Presence != plan.Present || watched.MatchResult != nil {
 			continue
 		}
 		body := client.Observer.Body(client.Reader, key)
 		if body != nil && body.GetResourceVersion() == watched.ResourceVersion {
 			matched := *watched
-			matched.Verdict = client.View().Verdict(body, f.Desired[i])
+			matched.MatchResult = client.View().MatchResult(body, f.Desired[i])
 			snapshot[key] = &matched
 		}
 	}

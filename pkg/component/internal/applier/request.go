@@ -93,8 +93,8 @@ type Request struct {
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
 	Superseded <-chan struct{}
-	// Judge evaluates a condition in Go that sees the component. It is nil for an Engine, which has no such conditions.
-	Judge Judge
+	// ReadyFunc evaluates a condition in Go that sees the component. It is nil for an Engine, which has no such conditions.
+	ReadyFunc ReadyFunc
 	// Externals are the dependents outside Kubernetes; nil if the component has none.
 	Externals Externals
 	// Now is the time of the pass.
@@ -103,8 +103,8 @@ type Request struct {
 	deleting bool
 }
 
-// Judge returns the readiness of an object by the condition in Go with the given name, which sees the component.
-type Judge func(name string, self *unstructured.Unstructured) ready.Result
+// ReadyFunc returns the readiness of an object by the condition in Go with the given name, which sees the component.
+type ReadyFunc func(name string, self *unstructured.Unstructured) ready.Result
 
 // Decide returns the request without the objects of Desired that are excluded by their conditions, or not active.
 // Conditions that read exports are undecided here, and are decided before each plan.

@@ -93,7 +93,7 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	}
 	if a.Object != nil && !observed {
 		o = inspect.Compare(o, obj, *a.Object, a.Policy, w.reconciler)
-		o.Verdict = w.view.Verdict(obj, *a.Object)
+		o.MatchResult = w.view.MatchResult(obj, *a.Object)
 	}
 	if a.FindConflictingManagers {
 		if o.Response == nil {

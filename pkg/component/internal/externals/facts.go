@@ -192,7 +192,7 @@ func (f facts) present() plan.Observed {
 	s, w := f.of, &f.of.wanted
 	o := f.reduce(f.body(), w.owner.Reconciler, f.readiness)
 	o.Coverage, o.Applied, o.Updated = plan.CoverageFull, writtenFields, writtenFields
-	o.Verdict = &plan.Verdict{Differs: s.observed.differs()}
+	o.MatchResult = &plan.MatchResult{Differs: s.observed.differs()}
 	o.External = &plan.ExternalLimits{NotUpdatable: !w.info().Updates, NotDeletable: !w.info().Deletes}
 	if w.desired != nil && s.observed.immutableOf == w.desired.Digest {
 		o.External.Immutable = s.observed.immutable
@@ -258,7 +258,7 @@ func (f facts) fingerprint(o plan.Observed) string {
 	}
 	fingerprint, _ := digests.Of([]any{
 		o.Presence, o.Confirmed, o.Reason, o.Message, o.Failure, o.UID, o.Digest, o.Owner, o.Terminating, o.Readiness,
-		o.Verdict, o.External, exports,
+		o.MatchResult, o.External, exports,
 	})
 	return fingerprint
 }

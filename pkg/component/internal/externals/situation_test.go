@@ -363,11 +363,11 @@ func names(id string) func(*situation) {
 func TestFactsOfAnExternalThatExists(t *testing.T) {
 	s := desiring(t, plain, state(created), existing, answered(external.Answer{Differs: "value", Token: second}))
 	o := s.facts()
-	if o.Verdict.Differs != "value" || o.Owner != second || o.Digest != "digest" || o.UID != types.UID(first) {
+	if o.MatchResult.Differs != "value" || o.Owner != second || o.Digest != "digest" || o.UID != types.UID(first) {
 		t.Errorf("%+v", o)
 	}
 	s.observed.unverified = true
-	if o = s.facts(); o.Verdict.Differs != "" || !strings.Contains(o.Readiness.Message, "it is observed again") {
+	if o = s.facts(); o.MatchResult.Differs != "" || !strings.Contains(o.Readiness.Message, "it is observed again") {
 		t.Errorf("an answer from before the write counts: %+v", o)
 	}
 	s.recorded.state = nil

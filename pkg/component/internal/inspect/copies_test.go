@@ -37,11 +37,11 @@ func TestAnObjectWithoutTheAnnotationThatNamesItIsNoDrift(t *testing.T) {
 	}
 
 	gk, compared := schema.GroupKind{Kind: "ConfigMap"}, ""
-	view := View{Reconciler: reconciler, Matchers: map[schema.GroupKind]Matcher{gk: func(m Match) plan.Verdict {
+	view := View{Reconciler: reconciler, Matchers: map[schema.GroupKind]Matcher{gk: func(m Match) plan.MatchResult {
 		compared = cmp.Diff(m.Desired.GetAnnotations(), m.Live.GetAnnotations())
-		return plan.Verdict{}
+		return plan.MatchResult{}
 	}}}
-	view.Verdict(previous, manifests.Object{Key: manifests.Key{Kind: gk.Kind, Name: "settings"}, Body: current})
+	view.MatchResult(previous, manifests.Object{Key: manifests.Key{Kind: gk.Kind, Name: "settings"}, Body: current})
 	if compared != "" {
 		t.Errorf("the matcher sees a difference:\n%s", compared)
 	}

@@ -21,7 +21,7 @@ type Match struct {
 }
 
 // Matcher compares a live object with its manifest.
-type Matcher func(Match) plan.Verdict
+type Matcher func(Match) plan.MatchResult
 
 // For returns the view for a component, which its matchers see.
 func (v View) For(component metav1.Object) View {
@@ -38,21 +38,21 @@ func (v View) Matched() plan.Matched {
 	return matched
 }
 
-// Verdict returns the result of the matcher of an object's kind, or nil if there is no matcher. The matcher gets
+// MatchResult returns the result of the matcher of an object's kind, or nil if there is no matcher. The matcher gets
 // copies. Ignored fields have their live values in the copy of the manifest.
-func (v View) Verdict(obj *unstructured.Unstructured, manifest manifests.Object) (verdict *plan.Verdict) {
+func (v View) MatchResult(obj *unstructured.Unstructured, manifest manifests.Object) (matched *plan.MatchResult) {
 	match := v.Matchers[manifest.Key.GroupKind()]
 	if match == nil {
 		return nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			verdict = &plan.Verdict{Failed: "its matcher panicked" + detail(obj, p)}
+			matched = &plan.MatchResult{Failed: "its matcher panicked" + detail(obj, p)}
 		}
 	}()
 	whole, err := manifest.Whole()
 	if err != nil {
-		return &plan.Verdict{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
+		return &plan.MatchResult{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
 	}
 	named := withLiveName(whole.Body.Object, obj, v.Reconciler)
 	desired := fieldpath.Overlay(named, obj.Object, manifest.Settings.IgnoredPaths())

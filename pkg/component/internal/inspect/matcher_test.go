@@ -13,27 +13,27 @@ import (
 )
 
 func TestVerdict(t *testing.T) {
-	edits := func(m Match) plan.Verdict {
+	edits := func(m Match) plan.MatchResult {
 		m.Desired.Object["changed"], m.Live.Object["changed"] = true, true
-		return plan.Verdict{Differs: "x"}
+		return plan.MatchResult{Differs: "x"}
 	}
-	panics := func(m Match) plan.Verdict { panic(m.Live.Object["data"]) }
-	sees := func(m Match) plan.Verdict {
-		return plan.Verdict{Differs: fmt.Sprintf("%s %t", m.Component.GetName(), m.Changed)}
+	panics := func(m Match) plan.MatchResult { panic(m.Live.Object["data"]) }
+	sees := func(m Match) plan.MatchResult {
+		return plan.MatchResult{Differs: fmt.Sprintf("%s %t", m.Component.GetName(), m.Changed)}
 	}
 	for _, c := range []struct {
 		name, kind string
 		match      Matcher
-		want       *plan.Verdict
+		want       *plan.MatchResult
 	}{
-		{"a matcher gets copies", "ConfigMap", edits, &plan.Verdict{Differs: "x"}},
+		{"a matcher gets copies", "ConfigMap", edits, &plan.MatchResult{Differs: "x"}},
 		{
 			"a matcher sees the component, and that the manifest changed", "ConfigMap", sees,
-			&plan.Verdict{Differs: "shop true"},
+			&plan.MatchResult{Differs: "shop true"},
 		},
 		{"a kind without a matcher has no verdict", "ConfigMap", nil, nil},
-		{"a panic is a failed comparison", "ConfigMap", panics, &plan.Verdict{Failed: "its matcher panicked: map[a:x]"}},
-		{"a panic about a Secret shows no data", "Secret", panics, &plan.Verdict{Failed: "its matcher panicked"}},
+		{"a panic is a failed comparison", "ConfigMap", panics, &plan.MatchResult{Failed: "its matcher panicked: map[a:x]"}},
+		{"a panic about a Secret shows no data", "Secret", panics, &plan.MatchResult{Failed: "its matcher panicked"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			obj, body := object(t, live), object(t, live)
@@ -47,7 +47,7 @@ func TestVerdict(t *testing.T) {
 				t.Errorf("the matched kinds are %v", matched)
 			}
 			shop := &metav1.ObjectMeta{Name: "shop"}
-			got := v.For(shop).Verdict(obj, manifests.Object{
+			got := v.For(shop).MatchResult(obj, manifests.Object{
 				Key: manifests.Key{Kind: c.kind, Name: "settings"}, Body: body, Digest: "another",
 			})
 			if diff := cmp.Diff(c.want, got); diff != "" {

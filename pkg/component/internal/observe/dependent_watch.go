@@ -174,8 +174,8 @@ func (w *dependentWatch) handle(key manifests.Key, e event) {
 // changed, only the previous owner is enqueued. body is the whole object of some response, or nil. The caller holds the
 // lock.
 func (w *dependentWatch) storeAnswer(key manifests.Key, answer plan.Observed, body *unstructured.Unstructured) {
-	// The verdict depends on the manifest, which may change while the object does not.
-	answer.Verdict = nil
+	// The result depends on the manifest, which may change while the object does not.
+	answer.MatchResult = nil
 	old := w.objects.observed[key]
 	switch {
 	case answer.Presence == plan.Absent:

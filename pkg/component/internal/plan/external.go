@@ -30,7 +30,7 @@ func (c candidate) updateExternal(reason Reason) decision {
 			Class: Terminal, Reason: WaitImmutable,
 			Message: fmt.Sprintf("it differs from its manifest, and externals of its kind cannot be changed: %s; "+
 				"restore it outside Kubernetes, or accept the difference in the manifest; if it is deleted there, it is created "+
-				"again without its data", c.live.Verdict.Differs),
+				"again without its data", c.live.MatchResult.Differs),
 		})
 	}
 	return c.act(VerbApply, reason)

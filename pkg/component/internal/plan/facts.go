@@ -60,7 +60,7 @@ type Facts struct {
 	Reason Reason
 	// Inventory is the record of dependents with the changes of this pass. Recorded is the persisted inventory.
 	Inventory, Recorded Inventory
-	// Matched are the kinds whose objects an author compares with their manifests; see Observed.Verdict.
+	// Matched are the kinds whose objects an author compares with their manifests; see Observed.MatchResult.
 	Matched Matched
 	// Observed is the state of the objects that the component only observes. It replaces the state that the watches on
 	// dependents show.
@@ -223,9 +223,9 @@ type Observed struct {
 	// change or the API server keeps copies, and, with their values, defaults without an owner that the API server derived
 	// from other fields; see serverrules.DropsCopy.
 	Retained []string
-	// Verdict is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
+	// MatchResult is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
 	// the object was not compared.
-	Verdict *Verdict
+	MatchResult *MatchResult
 	// External is set if the object is an external that exists.
 	External  *ExternalLimits
 	Readiness ready.Result

@@ -11,13 +11,13 @@ import (
 )
 
 // matched sets that an author compares the object with its manifest, with the given result.
-func matched(v *Verdict) func(*scene) {
-	return func(s *scene) { s.matched, s.live.Verdict = true, v }
+func matched(v *MatchResult) func(*scene) {
+	return func(s *scene) { s.matched, s.live.MatchResult = true, v }
 }
 
 func TestPlanAtTheTimeOfAVerdict(t *testing.T) {
 	until := sceneTime.Add(time.Minute)
-	s := newScene(edits(matched(&Verdict{Differs: "x", LeaveUntil: until})))
+	s := newScene(edits(matched(&MatchResult{Differs: "x", LeaveUntil: until})))
 	if p := ForApply(s.facts()); !p.NextDue.Equal(until) || len(p.Actions) > 0 {
 		t.Errorf("the next plan is due at %s, with the actions %v", p.NextDue, p.Actions)
 	}
@@ -26,7 +26,7 @@ func TestPlanAtTheTimeOfAVerdict(t *testing.T) {
 // The record keeps what was applied, so that a matcher that does not accept the object any more leads to a write, also
 // after a restart.
 func TestAnAcceptedObjectIsComparedAgain(t *testing.T) {
-	s := newScene(edits(newManifest, matched(&Verdict{Accepts: true})))
+	s := newScene(edits(newManifest, matched(&MatchResult{Accepts: true})))
 	f := s.facts()
 	entry := f.Inventory[s.object.Key]
 	entry.Revision, f.Revision = 3, 4
@@ -37,7 +37,7 @@ func TestAnAcceptedObjectIsComparedAgain(t *testing.T) {
 		t.Fatalf("the plan has the actions %v, %d ready, and the entry %+v", p.Actions, p.Ready, entry)
 	}
 	f.Inventory = p.Inventory
-	f.Live[s.object.Key].Verdict = &Verdict{}
+	f.Live[s.object.Key].MatchResult = &MatchResult{}
 	if p := ForApply(f); len(p.Actions) != 1 || p.Actions[0].Reason != ReasonChanged {
 		t.Errorf("the actions are %v", p.Actions)
 	}
@@ -53,7 +53,7 @@ func TestConflictOfAnExternal(t *testing.T) {
 	f := s.facts()
 	var messages []string
 	for i := range 100 {
-		f.Live[s.object.Key].Verdict = &Verdict{Differs: fmt.Sprintf("spec.ttl: want 77, found %d", i)}
+		f.Live[s.object.Key].MatchResult = &MatchResult{Differs: fmt.Sprintf("spec.ttl: want 77, found %d", i)}
 		p := ForApply(f)
 		for _, a := range p.Actions {
 			if r, ok := a.Remembered(Result{Verb: a.Verb}); ok {
@@ -74,7 +74,7 @@ func TestConflictOfAnExternal(t *testing.T) {
 
 // A matcher that always finds a difference must not write the object again and again without a delay.
 func TestMatcherThatAlwaysDiffers(t *testing.T) {
-	s := newScene(edits(matched(&Verdict{Differs: "x"})))
+	s := newScene(edits(matched(&MatchResult{Differs: "x"})))
 	f := s.facts()
 	writes := 0
 	for range 100 {

@@ -65,7 +65,7 @@ const lostObject Loss = "object"
 const lostMatch Loss = "match"
 
 func lossOf(c candidate) Loss {
-	if v := c.live.Verdict; c.live.Presence == Present && v != nil && v.Differs != "" && !c.changed() {
+	if v := c.live.MatchResult; c.live.Presence == Present && v != nil && v.Differs != "" && !c.changed() {
 		return lostMatch
 	}
 	if c.live.Presence == Absent {
@@ -128,7 +128,7 @@ func countLoss(c candidate) Repairs {
 		r.Losses = append(slices.Clone(r.Losses), loss)
 	}
 	if loss == lostMatch && c.object.Key.IsExternal() && (r.Difference == "" || r.Undone <= immediateRepairs) {
-		r.Difference = c.live.Verdict.Differs
+		r.Difference = c.live.MatchResult.Differs
 	}
 	return r
 }

@@ -206,7 +206,7 @@ func ruleUnverified(c candidate) (decision, bool) {
 			// The record does not show for which state of the component the object was applied, so the object is
 			// applied again.
 			return applyAgain(c, ReasonTriggered), true
-		case c.live.Verdict != nil && c.live.Verdict.Differs != "":
+		case c.live.MatchResult != nil && c.live.MatchResult.Differs != "":
 			return repairMatched(c)
 		}
 	}
@@ -242,7 +242,7 @@ func entryAfterWrite(c candidate) metav1alpha1.InventoryEntry {
 
 func ruleDrifted(c candidate) (decision, bool) {
 	switch {
-	case c.live.Verdict != nil:
+	case c.live.MatchResult != nil:
 		return repairMatched(c)
 	case c.entry.Values != "" && c.live.Values == "" && c.waitsForRepair():
 		return deferRepair(c, c.repairs), true

@@ -1232,64 +1232,64 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{
 		"leaves an object that equals its manifest by its matcher, although its fields drifted",
-		edits(drifted, matched(&Verdict{})), "done",
+		edits(drifted, matched(&MatchResult{})), "done",
 	},
 	{
 		"repairs an object that differs by its matcher, although its fields did not drift",
-		edits(matched(&Verdict{Differs: "x"})),
+		edits(matched(&MatchResult{Differs: "x"})),
 		"Apply: it differs from its manifest (uid u1, version 7) [repair]",
 	},
 	{
 		"repairs an object that differs by its matcher, and whose last write was not recorded",
-		edits(neverWritten, coverage(CoverageFull), matched(&Verdict{Differs: "x"})),
+		edits(neverWritten, coverage(CoverageFull), matched(&MatchResult{Differs: "x"})),
 		"Apply: it differs from its manifest (uid u1, version 7)",
 	},
 	{
 		"repairs an object once in a pass if it differs always", edits(answered(VerbApply), coverage(CoverageFull),
-			matched(&Verdict{Differs: "x"})),
+			matched(&MatchResult{Differs: "x"})),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
 		"leaves an object that differs alone until the time of its matcher",
-		edits(drifted, matched(&Verdict{Differs: "x", LeaveUntil: sceneTime.Add(time.Minute)})), "done",
+		edits(drifted, matched(&MatchResult{Differs: "x", LeaveUntil: sceneTime.Add(time.Minute)})), "done",
 	},
 	{
 		"does not update an object before the time of its matcher",
-		edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime.Add(time.Minute)})),
+		edits(newManifest, matched(&MatchResult{LeaveUntil: sceneTime.Add(time.Minute)})),
 		"waits, LeftAlone: its manifest changed, but its matcher leaves it alone until 1970-01-01T02:47:40Z",
 	},
 	{
-		"updates an object after the time of its matcher", edits(newManifest, matched(&Verdict{LeaveUntil: sceneTime})),
+		"updates an object after the time of its matcher", edits(newManifest, matched(&MatchResult{LeaveUntil: sceneTime})),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"updates an object with a new manifest, whatever its matcher says", edits(newManifest, matched(&Verdict{})),
+		"updates an object with a new manifest, whatever its matcher says", edits(newManifest, matched(&MatchResult{})),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"leaves an object with a new manifest that its matcher accepts", edits(newManifest, matched(&Verdict{Accepts: true})),
+		"leaves an object with a new manifest that its matcher accepts", edits(newManifest, matched(&MatchResult{Accepts: true})),
 		"done",
 	},
 	{
 		"leaves an object with a new manifest that its matcher accepts, and leaves alone",
-		edits(newManifest, matched(&Verdict{Accepts: true, LeaveUntil: sceneTime.Add(time.Minute)})), "done",
+		edits(newManifest, matched(&MatchResult{Accepts: true, LeaveUntil: sceneTime.Add(time.Minute)})), "done",
 	},
 	{
 		"leaves an object with a new manifest that its matcher accepts, although its record was lost",
-		edits(newManifest, neverWritten, coverage(CoverageFull), matched(&Verdict{Accepts: true})),
+		edits(newManifest, neverWritten, coverage(CoverageFull), matched(&MatchResult{Accepts: true})),
 		"done [record u=u1 d=d1 f=f1]",
 	},
 	{
 		"updates an object with a new manifest that its matcher accepts, if it differs",
-		edits(newManifest, matched(&Verdict{Accepts: true, Differs: "x"})), "Apply: its manifest changed (uid u1, version 7)",
+		edits(newManifest, matched(&MatchResult{Accepts: true, Differs: "x"})), "Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
 		"repairs an object without the digest of a manifest, whatever its matcher accepts",
-		edits(newManifest, matched(&Verdict{Accepts: true}), func(s *scene) { s.live.Digest = "" }),
+		edits(newManifest, matched(&MatchResult{Accepts: true}), func(s *scene) { s.live.Digest = "" }),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
-		"leaves an object whose matcher failed", edits(drifted, matched(&Verdict{Failed: "its matcher panicked"})),
+		"leaves an object whose matcher failed", edits(drifted, matched(&MatchResult{Failed: "its matcher panicked"})),
 		"fails (Terminal), MatcherFailed: its matcher panicked",
 	},
 	{

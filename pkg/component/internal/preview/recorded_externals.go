@@ -64,7 +64,7 @@ func (r recordedExternals) Snapshot(f plan.Facts) plan.Snapshot {
 			states[key] = &plan.Observed{
 				Presence: plan.Present, UID: entry.UID, ResourceVersion: "recorded", Owner: f.Owner, Digest: entry.Digest,
 				Applied: entry.Fields, Updated: entry.Fields, Coverage: plan.CoverageFull,
-				Readiness: ready.Result{State: ready.Ready}, Verdict: &plan.Verdict{}, Exports: exports[key],
+				Readiness: ready.Result{State: ready.Ready}, MatchResult: &plan.MatchResult{}, Exports: exports[key],
 			}
 		}
 	}

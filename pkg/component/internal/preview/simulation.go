@@ -30,7 +30,7 @@ type simulation struct {
 	asked     applier.Asked
 	applier   *applier.Applier
 	facts     plan.Facts
-	judge     applier.Judge
+	evaluate  applier.ReadyFunc
 	// recorded are all dependents of the simulation so far. Dependents that the simulation has deleted are included,
 	// because the API server still lists them.
 	recorded plan.Inventory
@@ -166,7 +166,7 @@ func (r *simulation) asListed() plan.Facts {
 // snapshot returns the simulated state of objects that the simulation has written, and the live state of all other
 // objects.
 func (r *simulation) snapshot() plan.Snapshot {
-	snapshot := applier.Snapshot(r.client, r.externals, r.judge, r.asListed())
+	snapshot := applier.Snapshot(r.client, r.externals, r.evaluate, r.asListed())
 	for key, o := range snapshot {
 		switch result := r.facts.Results[key]; {
 		case r.written[key] && result.Observed != nil:

@@ -87,7 +87,7 @@ func (s *Simulator) simulate(
 		protector:    s.Applier.Protector(client, r),
 		planner:      planner,
 		facts:        facts,
-		judge:        r.Judge,
+		evaluate:     r.ReadyFunc,
 		binder:       s.Applier.Binder(r),
 		asked:        s.Applier.Asked(r),
 		applier:      s.Applier,

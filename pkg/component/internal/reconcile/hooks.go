@@ -114,7 +114,7 @@ func failureOf(component manifests.Key, c *Component, o outcome.Outcome) error {
 	if failed, _ := o.Failures(); len(failed) == 0 {
 		return nil
 	}
-	v := status.Judge(component, c.IsDeleted(), o, nil)
+	v := status.ResultOf(component, c.IsDeleted(), o, nil)
 	return &passerror.Error{Reason: v.Reason, Message: v.Message, Terminal: v.NeedsPerson(), State: v.State}
 }
 

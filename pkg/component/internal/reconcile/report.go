@@ -113,7 +113,7 @@ func (r *Runner) report(
 	}
 	before := c.State.unreported.before(loaded)
 	c.State.unreported.reported(f == nil && !o.Observing)
-	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Verdict: v, Status: c.GetStatus(), Now: now})
+	r.Metrics.End(ctx, c.Name(), telemetry.PassEnd{Outcome: o, Failure: f, Result: v, Status: c.GetStatus(), Now: now})
 	r.Tell(c.Object, status.EventOf(before, c.GetStatus(), o.Changes, v))
 	r.Tell(c.Object, status.OverrideEvent(before, c.GetStatus()))
 	r.tellDependents(c, o)

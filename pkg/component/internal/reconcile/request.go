@@ -120,7 +120,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 		Owner: w.owner, Inventory: w.recorded.Entries, Policies: c.Policies, Now: p.Clock.Now(),
 		Recorded: w.recorded.Persisted, Unrecorded: w.recorded.Unrecorded,
 		Wake: func() { p.Wake(name) }, Adoptions: adoptions, Requested: requestedAt(c.Object, p.Reconciler),
-		Judge: func(condition string, self *unstructured.Unstructured) ready.Result {
+		ReadyFunc: func(condition string, self *unstructured.Unstructured) ready.Result {
 			return p.Author.Condition(c.Object, condition, self)
 		},
 	}

@@ -76,7 +76,7 @@ func (w *watch) opened(p *informerPart) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.state.watching = true
-	return w.judge()
+	return w.settle()
 }
 
 // listed notes that a part was listed, and reports whether that changed the state.
@@ -84,7 +84,7 @@ func (w *watch) listed(p *informerPart) (news bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p.state.listed = true
-	return w.judge()
+	return w.settle()
 }
 
 // failed notes that a list or a watch of a part failed, and reports whether that changed the state. After a network
@@ -95,11 +95,11 @@ func (w *watch) failed(p *informerPart, message string, definite bool) (news boo
 	if definite || !p.state.listed {
 		p.state = partState{listed: p.state.listed && !definite, failure: message}
 	}
-	return w.judge()
+	return w.settle()
 }
 
-// judge sets isSynced and failure, and reports whether one of them changed. The caller holds the lock.
-func (w *watch) judge() (news bool) {
+// settle sets isSynced and failure, and reports whether one of them changed. The caller holds the lock.
+func (w *watch) settle() (news bool) {
 	synced, failure := true, ""
 	for _, p := range w.parts {
 		if p.state.listed && p.state.watching {

@@ -107,7 +107,7 @@ type Pass struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *passerror.Error
-	// State and Reason are the state and the reason of the component at the end of the pass; see status.Verdict.
+	// State and Reason are the state and the reason of the component at the end of the pass; see status.PassResult.
 	State  metav1alpha1.State
 	Reason string
 	// ProgressingSince is a field of the component's status: the time since when the component has been progressing.

@@ -27,25 +27,25 @@ func TestRepairConflictsKeepAComponentFromBeingReady(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		outcome outcome.Outcome
-		want    Verdict
+		want    PassResult
 	}{
 		{"one that is there", outcome.Outcome{Outcome: result.Outcome{
 			RepairConflicts: conflicts,
-		}}, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, "repair conflict: a (why a)"}},
+		}}, PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, "repair conflict: a (why a)"}},
 		{
 			"one that is missing, in the same words",
 			outcome.Outcome{Outcome: result.Outcome{RepairConflicts: conflicts, Waiting: []result.Waiting{missing}}},
-			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, "repair conflict: a (why a)"},
+			PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, "repair conflict: a (why a)"},
 		},
 		{
 			"not before others are ready",
 			outcome.Outcome{Outcome: result.Outcome{RepairConflicts: conflicts, Waiting: []result.Waiting{slow}}},
-			Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
+			PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting until ready: b (why b)"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Judge(manifests.Key{}, false, c.outcome, nil); got != c.want {
-				t.Errorf("Judge returned the wrong verdict %+v", got)
+			if got := ResultOf(manifests.Key{}, false, c.outcome, nil); got != c.want {
+				t.Errorf("ResultOf returned the wrong result %+v", got)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestTheConditionRepairConflictLastsAsLongAsThereIsOne(t *testing.T) {
 		t.Error("the condition RepairConflict was not removed at the end of the repair conflict")
 	}
 	setRepairConflicts(&status, Report{Generation: 1, Outcome: conflicts, Now: now})
-	if setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended}, now); is() {
+	if setResult(&status, 1, PassResult{State: metav1alpha1.StateSuspended}, now); is() {
 		t.Error("the condition RepairConflict was not removed from a suspended component")
 	}
 }

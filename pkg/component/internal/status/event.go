@@ -39,7 +39,7 @@ func Warning(reason, note string) Event {
 // that a person should see. before is the status at the start of the pass, and after is the status at its end. For a
 // pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
 // pass, because an event for each object would double the load on the API server.
-func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v Verdict) Event {
+func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v PassResult) Event {
 	earlier := withCurrentNames(*before)
 	conflict := appears(&earlier, after, metav1alpha1.ConditionRepairConflict)
 	news := conflict || v.State != metav1alpha1.StateProgressing &&
@@ -75,7 +75,7 @@ func sameRendition(a, b *metav1alpha1.Status) bool {
 
 // ChangesEvent returns the event of a pass that changed dependents and could not write its status.
 func ChangesEvent(status *metav1alpha1.Status, changes []result.Change) Event {
-	v := Verdict{State: metav1alpha1.StateProgressing, Reason: metav1alpha1.ReasonDependentsNotReady}
+	v := PassResult{State: metav1alpha1.StateProgressing, Reason: metav1alpha1.ReasonDependentsNotReady}
 	return EventOf(status, status, changes, v)
 }
 

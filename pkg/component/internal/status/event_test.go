@@ -12,9 +12,9 @@ import (
 )
 
 func TestLogLine(t *testing.T) {
-	at := func(v Verdict) *metav1alpha1.Status {
+	at := func(v PassResult) *metav1alpha1.Status {
 		status := &metav1alpha1.Status{}
-		setVerdict(status, 1, v, time.Unix(0, 0))
+		setResult(status, 1, v, time.Unix(0, 0))
 		return status
 	}
 	verbs := func(names ...string) (changes []result.Change) {
@@ -23,16 +23,16 @@ func TestLogLine(t *testing.T) {
 		}
 		return changes
 	}
-	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
-	waiting := Verdict{
+	ready := PassResult{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
+	waiting := PassResult{
 		metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady,
 		"waiting until ready: web (0/2)",
 	}
-	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonGenerateFailed, "a.yaml:1: no"}
+	stalled := PassResult{metav1alpha1.StateStalled, metav1alpha1.ReasonGenerateFailed, "a.yaml:1: no"}
 	for _, c := range []struct {
 		name    string
 		changes []result.Change
-		then    Verdict
+		then    PassResult
 		before  *metav1alpha1.Status
 		want    string
 	}{
@@ -48,13 +48,13 @@ func TestLogLine(t *testing.T) {
 		{"one that stalls", nil, stalled, at(ready), `"state"="Stalled" "reason"="GenerateFailed" "message"="a.yaml:1: no"`},
 		{
 			"one that stalls in another way", nil,
-			Verdict{stalled.State, stalled.Reason, "b.yaml:2: no"},
+			PassResult{stalled.State, stalled.Reason, "b.yaml:2: no"},
 			at(stalled),
 			`b.yaml:2`,
 		},
 		{
 			"one that begins to retry", nil,
-			Verdict{waiting.State, metav1alpha1.ReasonRetrying, "slow"},
+			PassResult{waiting.State, metav1alpha1.ReasonRetrying, "slow"},
 			at(waiting),
 			`"reason"="Retrying" "message"="slow"`,
 		},
@@ -62,12 +62,12 @@ func TestLogLine(t *testing.T) {
 		{"nothing of one that stays stalled", nil, stalled, at(stalled), ""},
 		{
 			"nothing of one that stays stalled for several reasons", nil,
-			Verdict{stalled.State, stalled.Reason, "a\nb"},
-			at(Verdict{stalled.State, stalled.Reason, "a\nb"}), "",
+			PassResult{stalled.State, stalled.Reason, "a\nb"},
+			at(PassResult{stalled.State, stalled.Reason, "a\nb"}), "",
 		},
 		{
 			"nothing of one that comes closer", nil,
-			Verdict{waiting.State, waiting.Reason, "waiting until ready: web (1/2)"},
+			PassResult{waiting.State, waiting.Reason, "waiting until ready: web (1/2)"},
 			at(waiting), "",
 		},
 	} {
@@ -85,7 +85,7 @@ func TestLogLine(t *testing.T) {
 }
 
 func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
-	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
+	ready := PassResult{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "2 dependents are ready"}
 	changes := []result.Change{{Verb: "Apply", Reason: "its labels were edited"}}
 	at := func(state metav1alpha1.State, revision, rendition int64) *metav1alpha1.Status {
 		return &metav1alpha1.Status{State: state, Revision: revision, Rendition: rendition}
@@ -111,7 +111,7 @@ func TestEventsOfRepairsSayThatTheComponentWasRepaired(t *testing.T) {
 }
 
 func TestAnEventAboutProgressHasNoReasonOfAProblem(t *testing.T) {
-	waiting := Verdict{
+	waiting := PassResult{
 		metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady,
 		"waiting until ready: web (0/2)",
 	}

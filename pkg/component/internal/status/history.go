@@ -90,9 +90,9 @@ func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord 
 	return history
 }
 
-// judgeRevision enters a verdict into the entry of the latest revision. If this revision has ended, its entry is not
+// enterResult enters a result into the entry of the latest revision. If this revision has ended, its entry is not
 // changed, because the history does not record the later health of dependents.
-func judgeRevision(history []metav1alpha1.RevisionRecord, v Verdict, now time.Time) []metav1alpha1.RevisionRecord {
+func enterResult(history []metav1alpha1.RevisionRecord, v PassResult, now time.Time) []metav1alpha1.RevisionRecord {
 	at := latestRevision(history)
 	if at < 0 || hasEnded(history[at]) {
 		return history

@@ -28,23 +28,23 @@ func TestHistoryOfARevision(t *testing.T) {
 	progressing := revision(1, metav1alpha1.RevisionProgressing, "", 1, nil)
 	failed := revision(1, metav1alpha1.RevisionFailed, "DependentFailed", 1, nil)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(2)))
-	stalls := Verdict{State: metav1alpha1.StateStalled, Reason: "DependentFailed"}
+	stalls := PassResult{State: metav1alpha1.StateStalled, Reason: "DependentFailed"}
 	for _, c := range []struct {
 		name   string
 		before metav1alpha1.RevisionRecord
-		v      Verdict
+		v      PassResult
 		want   metav1alpha1.RevisionRecord
 	}{
-		{"ends when it is ready", progressing, Verdict{State: metav1alpha1.StateReady}, ready},
+		{"ends when it is ready", progressing, PassResult{State: metav1alpha1.StateReady}, ready},
 		{"has failed when it is stalled, but is not over", progressing, stalls, failed},
-		{"goes on after a failure", failed, Verdict{State: metav1alpha1.StateProgressing}, progressing},
-		{"is ready after a failure", failed, Verdict{State: metav1alpha1.StateReady}, ready},
+		{"goes on after a failure", failed, PassResult{State: metav1alpha1.StateProgressing}, progressing},
+		{"is ready after a failure", failed, PassResult{State: metav1alpha1.StateReady}, ready},
 		{"stays ready whatever comes later", ready, stalls, ready},
-		{"is not judged while it is suspended", progressing, Verdict{State: metav1alpha1.StateSuspended}, progressing},
+		{"is not judged while it is suspended", progressing, PassResult{State: metav1alpha1.StateSuspended}, progressing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			history := []metav1alpha1.RevisionRecord{c.before}
-			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.want}, judgeRevision(history, c.v, at(2).Time)); diff != "" {
+			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.want}, enterResult(history, c.v, at(2).Time)); diff != "" {
 				t.Error(diff)
 			}
 			if diff := cmp.Diff([]metav1alpha1.RevisionRecord{c.before}, history); diff != "" {
@@ -157,7 +157,7 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{next, over, superseded}, got); diff != "" {
 		t.Errorf("a revision with the inputs of an attempt that has ended: %s", diff)
 	}
-	judgedNow := judgeRevision([]metav1alpha1.RevisionRecord{broken, progressing}, Verdict{State: metav1alpha1.StateReady},
+	judgedNow := enterResult([]metav1alpha1.RevisionRecord{broken, progressing}, PassResult{State: metav1alpha1.StateReady},
 		at(5).Time)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {

@@ -50,9 +50,9 @@ type Report struct {
 	Now        time.Time
 }
 
-// Next returns the status after a pass, and the verdict that is part of this status. before is the status without the
+// Next returns the status after a pass, and the result that is part of this status. before is the status without the
 // result of the pass; Next does not change it.
-func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
+func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, PassResult) {
 	next := withCurrentNames(before)
 	if r.Outcome.Inventory != nil && !r.Outcome.Observing {
 		if !r.KeepCounts {
@@ -61,18 +61,18 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, Verdict) {
 		setRepairConflicts(&next, r)
 		setOverridden(&next, r)
 	}
-	v := Judge(r.Component, r.Deleting, r.Outcome, r.Failure)
+	v := ResultOf(r.Component, r.Deleting, r.Outcome, r.Failure)
 	if r.Failure != nil && r.Failure.Waits {
 		// The timeout does not run while the component waits for another object, and starts when the wait ends.
 		next.ProgressingSince = nil
 	} else {
 		v, next.ProgressingSince = v.WithTimeout(next.ProgressingSince, r.Timeout, r.Now)
 	}
-	setVerdict(&next, r.Generation, v, r.Now)
+	setResult(&next, r.Generation, v, r.Now)
 	if r.Outcome.Inventory != nil && !r.Outcome.Unrendered && !r.Deleting {
 		// Without an inventory, the pass ended before it applied the revision. So only a pass with an inventory enters
-		// the verdict on the revision into the history.
-		next.History = judgeRevision(next.History, v, r.Now)
+		// the result on the revision into the history.
+		next.History = enterResult(next.History, v, r.Now)
 	}
 	next.History = enterAdoptions(next.History, slices.Concat(r.Unreported, r.Outcome.Changes))
 	setStaleInputs(&next, r)
@@ -88,11 +88,11 @@ func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now t
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)
 	next.Waiting, next.Blocked = nil, nil
-	v := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
+	v := PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "applying dependents"}
 	if deleting {
-		v = Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
+		v = PassResult{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "deleting dependents"}
 	}
-	setVerdict(&next, generation, v, now)
+	setResult(&next, generation, v, now)
 	return next
 }
 
@@ -134,8 +134,8 @@ func Suspended(cause string) *passerror.Error {
 	}
 }
 
-// setVerdict enters a verdict into a status: its state and its conditions.
-func setVerdict(status *metav1alpha1.Status, generation int64, v Verdict, now time.Time) {
+// setResult enters a result into a status: its state and its conditions.
+func setResult(status *metav1alpha1.Status, generation int64, v PassResult, now time.Time) {
 	status.ObservedGeneration, status.State = generation, v.State
 	ready, reconciling, stalled := metav1.ConditionFalse, false, false
 	switch v.State {

@@ -248,7 +248,7 @@ func TestConditions(t *testing.T) {
 	var b strings.Builder
 	for _, end := range ends {
 		status := metav1alpha1.Status{}
-		setVerdict(&status, 3, Judge(manifests.Key{}, end.deleting, end.outcome, end.problem), time.Unix(0, 0))
+		setResult(&status, 3, ResultOf(manifests.Key{}, end.deleting, end.outcome, end.problem), time.Unix(0, 0))
 		fmt.Fprintf(&b, "%s\n  state %s\n", end.name, status.State)
 		for _, c := range status.Conditions {
 			fmt.Fprintf(&b, "  %s is %s, %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
@@ -277,9 +277,9 @@ func TestConditions(t *testing.T) {
 
 func TestConditionsChange(t *testing.T) {
 	start, later := time.Unix(1000, 0), time.Unix(2000, 0)
-	progressing := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
-	ready := Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "ready"}
-	stalled := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "too long"}
+	progressing := PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
+	ready := PassResult{metav1alpha1.StateReady, metav1alpha1.ReasonReady, "ready"}
+	stalled := PassResult{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "too long"}
 	types := func(status metav1alpha1.Status) string {
 		var names []string
 		for _, c := range status.Conditions {
@@ -289,14 +289,14 @@ func TestConditionsChange(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name         string
-		before, then Verdict
+		before, then PassResult
 		types        string
 		moved, kept  bool
 	}{
 		{"what is ready is not reconciling any more", progressing, ready, "Ready", true, false},
 		{"what is stalled is not reconciling any more", progressing, stalled, "Ready Stalled", false, true},
 		{"what is reconciling is not stalled any more", stalled, progressing, "Ready Reconciling", false, true},
-		{"the time stands while the value stands", progressing, Verdict{
+		{"the time stands while the value stands", progressing, PassResult{
 			progressing.State, progressing.Reason,
 			"something else",
 		}, "Ready Reconciling", false, true},
@@ -304,8 +304,8 @@ func TestConditionsChange(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			since := metav1.NewTime(start)
 			status := metav1alpha1.Status{ProgressingSince: &since}
-			setVerdict(&status, 1, c.before, start)
-			setVerdict(&status, 2, c.then, later)
+			setResult(&status, 1, c.before, start)
+			setResult(&status, 2, c.then, later)
 			if got := types(status); got != c.types {
 				t.Errorf("the conditions are %s", got)
 			}
@@ -322,9 +322,9 @@ func TestConditionsChange(t *testing.T) {
 	}
 	t.Run("the same verdict leaves the same status", func(t *testing.T) {
 		var status metav1alpha1.Status
-		setVerdict(&status, 1, progressing, start)
+		setResult(&status, 1, progressing, start)
 		before := status.DeepCopy()
-		setVerdict(&status, 1, progressing, later)
+		setResult(&status, 1, progressing, later)
 		if diff := cmp.Diff(*before, status); diff != "" {
 			t.Error(diff)
 		}
@@ -332,7 +332,7 @@ func TestConditionsChange(t *testing.T) {
 	t.Run("a suspended component has no timeout", func(t *testing.T) {
 		since := metav1.NewTime(start)
 		status := metav1alpha1.Status{ProgressingSince: &since}
-		setVerdict(&status, 1, Verdict{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
+		setResult(&status, 1, PassResult{State: metav1alpha1.StateSuspended, Reason: metav1alpha1.ReasonSuspended}, later)
 		if status.ProgressingSince != nil {
 			t.Error("the timeout of the component was not ended")
 		}
@@ -341,7 +341,7 @@ func TestConditionsChange(t *testing.T) {
 
 func TestMessagesOfConditionsAreBounded(t *testing.T) {
 	var status metav1alpha1.Status
-	setVerdict(&status, 1, Verdict{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)},
+	setResult(&status, 1, PassResult{State: metav1alpha1.StateStalled, Reason: "X", Message: strings.Repeat("ä", 5000)},
 		time.Unix(0, 0))
 	if got := len(status.Conditions[0].Message); got > 4096 || got < 4000 {
 		t.Errorf("the message has %d bytes, want 4000 to 4096", got)
@@ -473,7 +473,7 @@ func TestDescribeChanges(t *testing.T) {
 func TestNextKeepsTheStatusBefore(t *testing.T) {
 	now := time.Unix(1000, 0)
 	var before metav1alpha1.Status
-	setVerdict(&before, 1, Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}, now)
+	setResult(&before, 1, PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}, now)
 	kept := before.DeepCopy()
 	ready := outcome.Outcome{Outcome: result.Outcome{
 		Inventory: make([]metav1alpha1.InventoryEntry, 1), Applied: true, Ready: 1, Desired: 1,
@@ -499,18 +499,18 @@ func TestNextKeepsCountsOfAnInventoryThatIsNotRecorded(t *testing.T) {
 
 func TestProgressBecomesStalledAfterItsTimeout(t *testing.T) {
 	now := time.Unix(1000, 0)
-	waiting := Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
+	waiting := PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, "waiting"}
 	v, since := waiting.WithTimeout(nil, time.Minute, now)
 	if v != waiting || !since.Time.Equal(now) {
-		t.Errorf("the verdict is %+v since %s", v, since)
+		t.Errorf("the result is %+v since %s", v, since)
 	}
 	v, since = waiting.WithTimeout(since, time.Minute, now.Add(time.Minute))
-	want := Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "not ready within 1m0s; waiting"}
+	want := PassResult{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, "not ready within 1m0s; waiting"}
 	if v != want || !since.Time.Equal(now) {
-		t.Errorf("the verdict is %+v since %s", v, since)
+		t.Errorf("the result is %+v since %s", v, since)
 	}
 	if v, _ := waiting.WithTimeout(since, 0, now.Add(time.Hour)); v != waiting {
-		t.Errorf("the verdict without a timeout is %+v, want no change", v)
+		t.Errorf("the result without a timeout is %+v, want no change", v)
 	}
 }
 
@@ -521,13 +521,13 @@ func TestTheTimeoutDoesNotRunWhileAComponentWaitsForAnotherObject(t *testing.T) 
 	status, v := Next(status, Report{Failure: failure, Timeout: time.Minute, Now: late})
 	if v.State != metav1alpha1.StateProgressing || v.Reason != metav1alpha1.ReasonExportMissing ||
 		status.ProgressingSince != nil {
-		t.Errorf("the verdict is %+v since %s", v, status.ProgressingSince)
+		t.Errorf("the result is %+v since %s", v, status.ProgressingSince)
 	}
 	status, v = Next(status, Report{
 		Failure: &passerror.Error{Reason: metav1alpha1.ReasonRetrying}, Timeout: time.Minute, Now: late,
 	})
 	if v.Reason != metav1alpha1.ReasonRetrying || !status.ProgressingSince.Time.Equal(late) {
-		t.Errorf("after the wait the verdict is %+v since %s, want the full time", v, status.ProgressingSince)
+		t.Errorf("after the wait the result is %+v since %s, want the full time", v, status.ProgressingSince)
 	}
 }
 
@@ -586,12 +586,12 @@ func TestTheMessageAboutARefusedSetSaysHowManyObjectsItLeavesOut(t *testing.T) {
 		12: begin + ", ConfigMap shop/settings-1 (bad), ConfigMap shop/settings-2 (bad) and 9 more" + command,
 	} {
 		component := manifests.Key{Group: "fairlead.io", Kind: "Component", Namespace: "shop", Name: "web"}
-		got := Judge(component, false, invalid(n), nil)
+		got := ResultOf(component, false, invalid(n), nil)
 		if got.Message != want || got.Reason != metav1alpha1.ReasonInvalidManifests {
 			t.Errorf("%d invalid objects: %+v, want %q", n, got, want)
 		}
 		component.Group = "apps.example.com" // No command of fairlead makes the plan of another operator.
-		if got, want := Judge(component, false, invalid(n), nil).Message, strings.TrimSuffix(want, command); got != want {
+		if got, want := ResultOf(component, false, invalid(n), nil).Message, strings.TrimSuffix(want, command); got != want {
 			t.Errorf("%d invalid objects of another operator: %q, want %q", n, got, want)
 		}
 	}

@@ -142,19 +142,19 @@ func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 
 // End counts a pass by the state in which it found the component, and exports that state.
 func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end PassEnd) {
-	result, failed := string(end.Verdict.State), failing(end.Outcome, end.Failure)
-	if failed && !end.Verdict.NeedsPerson() {
+	result, failed := string(end.Result.State), failing(end.Outcome, end.Failure)
+	if failed && !end.Result.NeedsPerson() {
 		result = resultRetrying
 	}
 	v.meter.CountPass(result)
-	v.tracer.RecordOutcome(ctx, result, end.Verdict.Reason)
-	if failed || end.Verdict.NeedsPerson() {
-		v.tracer.RecordFailure(ctx, end.Verdict.Message)
+	v.tracer.RecordOutcome(ctx, result, end.Result.Reason)
+	if failed || end.Result.NeedsPerson() {
+		v.tracer.RecordFailure(ctx, end.Result.Message)
 	}
 	known := counted(end.Status)
 	known.RepairConflicts = len(end.Outcome.RepairConflicts)
 	v.components.Set(name, known)
-	if end.Verdict.State == metav1alpha1.StateReady {
+	if end.Result.State == metav1alpha1.StateReady {
 		v.ready(name, end.Now)
 	}
 }
@@ -164,7 +164,7 @@ type PassEnd struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, nil without one.
 	Failure *passerror.Error
-	Verdict status.Verdict
+	Result  status.PassResult
 	Status  *metav1alpha1.Status
 	Now     time.Time
 }

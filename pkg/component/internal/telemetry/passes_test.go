@@ -83,7 +83,7 @@ func TestPassesAreCountedByTheirVerdict(t *testing.T) {
 			ctx, span := m.Span(t.Context(), "Shop", web, 3)
 			m.End(ctx, web, PassEnd{
 				Outcome: c.outcome, Failure: c.failure, Now: start, Status: statusOf(c.state, 0, 0),
-				Verdict: status.Verdict{State: c.state, Reason: "R", Message: "the message"},
+				Result: status.PassResult{State: c.state, Reason: "R", Message: "the message"},
 			})
 			span.End()
 			expect(t, "fairlead_passes_total", reconciler, c.want+" 1")
@@ -129,7 +129,7 @@ func TestComponentsAreExportedUntilTheEnd(t *testing.T) {
 	expect(t, "fairlead_component_dependents", reconciler, "web/shop/ready 3")
 	m.End(t.Context(), web, PassEnd{
 		Outcome: outcome.Outcome{Outcome: result.Outcome{RepairConflicts: make([]metav1alpha1.DependentReport, 2)}},
-		Verdict: status.Verdict{State: metav1alpha1.StateReady}, Status: statusOf(metav1alpha1.StateReady, 1, 4), Now: start,
+		Result:  status.PassResult{State: metav1alpha1.StateReady}, Status: statusOf(metav1alpha1.StateReady, 1, 4), Now: start,
 	})
 	m.Restore(web, statusOf(metav1alpha1.StateStalled, 0, 0))
 	m.Restore(api, statusOf(metav1alpha1.StateReady, 1, 1))
@@ -165,7 +165,7 @@ func TestTimeFromNewInputsToReady(t *testing.T) {
 	m := NewPassMetrics(reconciler, tracing.Tracer{}, false)
 	end := func(state metav1alpha1.State, after time.Duration) {
 		m.End(t.Context(), web, PassEnd{
-			Verdict: status.Verdict{State: state}, Status: statusOf(state, 1, 1), Now: start.Add(after),
+			Result: status.PassResult{State: state}, Status: statusOf(state, 1, 1), Now: start.Add(after),
 		})
 	}
 	end(metav1alpha1.StateReady, 0)

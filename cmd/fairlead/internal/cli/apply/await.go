@@ -34,7 +34,7 @@ func (o *applyOptions) await(ctx context.Context, f cluster.Object) error {
 	}
 	w := o.wait.Waiter(f.Cluster, f.Target, o.Out)
 	ready := func() error { return w.Ready(ctx, f.Live) }
-	if progress.OfApply(m.Status, f.Live.GetGeneration()).Verdict != progress.Failed {
+	if progress.OfApply(m.Status, f.Live.GetGeneration()).Result != progress.Failed {
 		return command.WithOperator(ctx, f, o.Warn, ready)
 	}
 	after, request, err := m.RequestReconcile(ctx, true)

@@ -258,7 +258,7 @@ func reportBlocker(target cluster.Target, obj *unstructured.Unstructured) error 
 	if err != nil {
 		return err
 	}
-	if report := progress.OfDeletion(status, obj.GetGeneration()); report.Verdict == progress.Blocked {
+	if report := progress.OfDeletion(status, obj.GetGeneration()); report.Result == progress.Blocked {
 		return exit.Refuse("%s: %s", target, report.Summary)
 	}
 	return nil

@@ -31,21 +31,21 @@ const (
 	giveUp     = "remove the operator's finalizer from the component: dependents that are not deleted yet then stay unchanged"
 )
 
-// Verdict is the state of a component at the end of a pass, with the reason and the message for its conditions.
-type Verdict struct {
+// PassResult is the state of a component at the end of a pass, with the reason and the message for its conditions.
+type PassResult struct {
 	State           metav1alpha1.State
 	Reason, Message string
 }
 
 // NeedsPerson reports whether the component waits until a person acts.
-func (v Verdict) NeedsPerson() bool {
+func (v PassResult) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// Judge returns the verdict on a pass over a component. failure is the error that ended the pass, or nil if there was
+// ResultOf returns the result on a pass over a component. failure is the error that ended the pass, or nil if there was
 // no error.
-func Judge(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
-	v := judgeDependents(component, deleting, o, failure)
+func ResultOf(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) PassResult {
+	v := resultOfDependents(component, deleting, o, failure)
 	if len(o.Unwatched) > 0 {
 		var parts []string
 		for _, u := range o.Unwatched {
@@ -59,34 +59,34 @@ func Judge(component manifests.Key, deleting bool, o outcome.Outcome, failure *p
 	return v
 }
 
-func judgeDependents(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) Verdict {
+func resultOfDependents(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) PassResult {
 	switch {
 	case failure != nil:
-		return Verdict{State: failure.EffectiveState(), Reason: failure.Reason, Message: failure.Message}
+		return PassResult{State: failure.EffectiveState(), Reason: failure.Reason, Message: failure.Message}
 	case o.Observing:
-		return Verdict{
+		return PassResult{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonObserving,
 			"not available yet: the first lists of watches, the source, the values of event sources, the target cluster, " +
 				"or a worker for components with a kubeconfig",
 		}
 	case len(o.Blocked) > 0:
-		return judgeBlocked(deleting, o.Blocked)
+		return resultOfBlocked(deleting, o.Blocked)
 	case deleting && o.Phase != manifests.PhaseApply:
-		return judgePhase(o)
+		return resultOfPhase(o)
 	case deleting:
-		return judgeDeletion(o)
+		return resultOfDeletion(o)
 	case onlyRepairConflicts(o):
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, describeRepairConflicts(o)}
+		return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonRepairConflict, describeRepairConflicts(o)}
 	case len(o.Waiting) > 0:
-		return judgeWaiting(component, o)
+		return resultOfWaiting(component, o)
 	}
-	return Verdict{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
+	return PassResult{metav1alpha1.StateReady, metav1alpha1.ReasonReady, readyMessage(o.Ready)}
 }
 
 // WithTimeout replaces the state Progressing by Stalled if the component has been progressing for longer than timeout.
 // since is the time when the component began to progress, or nil if it begins now. WithTimeout also returns this time,
 // to be recorded in the status. A timeout of zero or less means no limit.
-func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (Verdict, *metav1.Time) {
+func (v PassResult) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (PassResult, *metav1.Time) {
 	if v.State != metav1alpha1.StateProgressing {
 		return v, since
 	}
@@ -97,16 +97,16 @@ func (v Verdict) WithTimeout(since *metav1.Time, timeout time.Duration, now time
 		return v, since
 	}
 	message := fmt.Sprintf("not ready within %s; %s", timeout, v.Message)
-	return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, message}, since
+	return PassResult{metav1alpha1.StateStalled, metav1alpha1.ReasonTimeout, message}, since
 }
 
-func judgeDeletion(o outcome.Outcome) Verdict {
+func resultOfDeletion(o outcome.Outcome) PassResult {
 	if _, terminal := o.Failures(); len(terminal) > 0 {
 		message := describe("cannot be deleted", terminal) + hintDeletion + hintUnreachable(o)
-		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), message}
+		return PassResult{metav1alpha1.StateStalled, reasonOf(terminal), message}
 	}
 	message := describe("waiting until gone", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
-	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
+	return PassResult{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
 // hintUnreachable returns HintGiveUp if a deletion waits for a dependent that the component may not delete, or whose
@@ -129,8 +129,8 @@ func readyMessage(count int) string {
 	return fmt.Sprintf("%d dependents are ready", count)
 }
 
-func judgeBlocked(deleting bool, blocked []result.Blocked) Verdict {
-	v := Verdict{State: metav1alpha1.StateStalled, Reason: metav1alpha1.ReasonForeignInstances}
+func resultOfBlocked(deleting bool, blocked []result.Blocked) PassResult {
+	v := PassResult{State: metav1alpha1.StateStalled, Reason: metav1alpha1.ReasonForeignInstances}
 	work := "pruning"
 	if deleting {
 		v.State, work = metav1alpha1.StateDeletionBlocked, "deletion"
@@ -212,36 +212,36 @@ func reasonOf(terminal []result.Waiting) string {
 	return metav1alpha1.ReasonDependentFailed
 }
 
-func judgeWaiting(component manifests.Key, o outcome.Outcome) Verdict {
+func resultOfWaiting(component manifests.Key, o outcome.Outcome) PassResult {
 	failed, terminal := o.Failures()
 	switch {
 	case isOpen(terminal):
-		return Verdict{
+		return PassResult{
 			metav1alpha1.StateStalled, metav1alpha1.ReasonRenderingIncomplete, describe("the rendering is incomplete", terminal),
 		}
 	case len(terminal) > 0 && o.Held:
 		message := describe("nothing more of this revision is written, because it is invalid", terminal)
-		return Verdict{
+		return PassResult{
 			metav1alpha1.StateStalled, metav1alpha1.ReasonInvalidManifests, message + hintAll(component, terminal),
 		}
 	case len(terminal) > 0:
-		return Verdict{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
+		return PassResult{metav1alpha1.StateStalled, reasonOf(terminal), describe("failed", terminal)}
 	case len(failed) > 0:
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("failed", failed)}
+		return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonRetrying, describe("failed", failed)}
 	case isOpen(o.Waiting):
-		return Verdict{
+		return PassResult{
 			metav1alpha1.StateProgressing, metav1alpha1.ReasonRenderingIncomplete,
 			describe("the rendering is incomplete", o.Waiting),
 		}
 	case o.Applied && o.Ready == o.Desired:
 		message := describe("waiting until gone", o.Waiting)
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
+		return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
 	message := describe("waiting until ready", o.UndefinedFirst())
 	if !slices.ContainsFunc(o.Waiting, func(w result.Waiting) bool { return !w.Undefined }) {
-		return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
+		return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonKindNotServed, message}
 	}
-	return Verdict{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
+	return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotReady, message}
 }
 
 // hintAll returns the command that prints all invalid dependents in full, if the message does not do that and there is
@@ -253,15 +253,15 @@ func hintAll(component manifests.Key, terminal []result.Waiting) string {
 	return "; fairlead" + plan.CommandFor("plan", component) + " prints them all, with their files"
 }
 
-// judgePhase returns the verdict on a deletion that is applying the objects of a phase.
-func judgePhase(o outcome.Outcome) Verdict {
+// resultOfPhase returns the result on a deletion that is applying the objects of a phase.
+func resultOfPhase(o outcome.Outcome) PassResult {
 	prefix := fmt.Sprintf("phase %s: ", o.Phase)
 	if _, terminal := o.Failures(); len(terminal) > 0 {
 		message := prefix + describe("failed", terminal) + phaseAdvice(terminal) + hintUnreachable(o)
-		return Verdict{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, message}
+		return PassResult{metav1alpha1.StateStalled, metav1alpha1.ReasonDependentFailed, message}
 	}
 	message := prefix + describe("waiting until complete", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
-	return Verdict{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
+	return PassResult{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
 // phaseAdvice returns advice for users about failed objects of a phase. A Job or Pod that exists and failed has to
