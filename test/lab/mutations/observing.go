@@ -30,7 +30,7 @@ var observing = []mutation{
 		"the watch on a type ends when its last dependent is gone",
 	},
 	{
-		"the former owner is not enqueued", "observe/dependent_watch.go",
+		"the previous owner is not enqueued", "observe/dependent_watch.go",
 		"	if old != nil && old.Owner != observed.Owner {\n		w.handle(", "	if false {\n		w.handle(",
 		"Objects that exist before they are applied",
 	},

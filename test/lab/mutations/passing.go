@@ -3,7 +3,7 @@ package main
 // passing are mutations of the steps of a pass, and of the rules for the policies of dependents.
 var passing = []mutation{
 	{
-		"a changed export is rendered with its former value", "reconcile/unreported.go",
+		"a changed export is rendered with its previous value", "reconcile/unreported.go",
 		`if u.asked != nil {`, `if false && u.asked != nil {`,
 		"Exports in renderings:|ends because a rendering asked for another value",
 	},
@@ -111,8 +111,8 @@ var passing = []mutation{
 	},
 	{
 		"an object whose matcher failed is written", "plan/matcher_rules.go",
-		`if c.live.Verdict == nil || c.live.Verdict.Failed == "" {`,
-		`if true || c.live.Verdict == nil || c.live.Verdict.Failed == "" {`,
+		`if c.live.MatchResult == nil || c.live.MatchResult.Failed == "" {`,
+		`if true || c.live.MatchResult == nil || c.live.MatchResult.Failed == "" {`,
 		"an object whose matcher panics is left unchanged",
 	},
 	{
@@ -123,8 +123,8 @@ var passing = []mutation{
 	},
 	{
 		"the watch event of an author's update starts one more pass", "components/authorupdate.go",
-		`return memory != nil && memory.holdBack(`,
-		`return memory != nil && false && memory.holdBack(`,
+		`return state != nil && state.holdBack(`,
+		`return state != nil && false && state.holdBack(`,
 		"The author's update of a component:",
 	},
 	{
