@@ -402,6 +402,7 @@ var _ = Describe("Event sources:", func() {
 		Expect(call("2.0", "key")).To(Equal(http.StatusAccepted))
 		Expect(call("3.0", "another key")).To(Equal(http.StatusUnauthorized))
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal(`{"release":"2.0"}`))
+		Eventually(ctx, fetches.Load).Should(BeNumerically(">=", 3), "a value is fetched again after its time")
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 		settle(ctx, operator)

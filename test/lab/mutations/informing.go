@@ -78,7 +78,7 @@ var informing = []mutation{
 		"a fetched value is asked for once only", "polled/due_values.go",
 		`if result.after > 0 {`,
 		`if false {`,
-		"1,000 components that share a related object cost one watch",
+		"a webhook that is signed wakes its component, and nothing is fetched",
 	},
 	{
 		"an object does not name its components", "related/relation_index.go",
@@ -87,10 +87,10 @@ var informing = []mutation{
 		"owner references, annotations and labels of an object",
 	},
 	{
-		"each component reads a related object itself", "related/reads.go",
-		`if obj := i.objects.kept(key); obj != nil {`,
-		`if obj := i.objects.kept(key); obj != nil && i.convert.options.Whole {`,
-		"a related object that changes costs no request where it is kept",
+		"an object that was read to compare it is not kept", "related/versions.go",
+		`if found != resultEqual || stored.compared.bodyWasKept {`,
+		`if false && (found != resultEqual || stored.compared.bodyWasKept) {`,
+		"an equal part of an object that is not kept costs one read",
 	},
 	{
 		"an object of a namespace that is not watched is no failure", "related/watch.go",
