@@ -107,6 +107,11 @@ var observing = []mutation{
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 	{
+		"externals are observed without a pause", "externals/polls.go",
+		`return interval - interval/20 + rand.N(interval/10+1)`, `return rand.N(interval/1_000_000 + 1)`,
+		"a request for a pass and a call of Trigger observe an external at once",
+	},
+	{
 		"the interval that an answer asks for is ignored", "externals/answers.go",
 		`	if interval <= 0 {`, `	if interval = 0; interval <= 0 {`,
 		"PollAfter delays the next poll of an external, until its spec changes",
