@@ -98,6 +98,12 @@ var passing = []mutation{
 		"Reapply intervals:",
 	},
 	{
+		"an object that always differs by its matcher is written without end", "plan/matcher_rules.go",
+		`case c.written():`,
+		`case false && c.written():`,
+		"a matcher that always finds a difference writes once in a pass",
+	},
+	{
 		"an object that its matcher accepts is written", "plan/matcher_rules.go",
 		`return v != nil && v.Accepts && `,
 		`return v != nil && false && `,
@@ -107,6 +113,12 @@ var passing = []mutation{
 		"an object that its matcher leaves alone is written", "plan/matcher_rules.go",
 		`case v == nil || !v.LeaveUntil.After(c.now):`,
 		`case true || v == nil || !v.LeaveUntil.After(c.now):`,
+		"an object is left alone until the time of its matcher",
+	},
+	{
+		"no pass begins when a matcher stops leaving an object alone", "plan/matcher_rules.go",
+		"		p.planAgainAt(v.LeaveUntil)\n",
+		"		_ = p\n",
 		"an object is left alone until the time of its matcher",
 	},
 	{
