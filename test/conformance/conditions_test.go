@@ -500,6 +500,39 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectGone(ctx, g)
 	})
 
+	It("an object without conditions stays in the inventory while its type is not served, although it is pruned at once",
+		func(ctx SpecContext) {
+			namespace, operator, group := newNamespace(ctx), newOperatorName(), newGroup()
+			runOperator(operator, operatorOptions{})
+			one := strings.Replace(widget(group, "one"), "name: one",
+				"name: one, annotations: {"+settingOf(operator, "prune-policy", "at-once")+"}", 1)
+			definition := create(ctx, widgetDefinition(group))[0]
+			g := newGadget(ctx, namespace, "app", together(one, configMap("plain", "a")), servedBy(operator))
+			expectReady(ctx, g)
+
+			remove(ctx, definition)
+			expectGone(ctx, definition)
+			changeManifests(ctx, g, together(one, configMap("plain", "b")))
+			expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "is not served")
+			Eventually(ctx, func() (value any) {
+				return field(mustGet(ctx, "v1", "ConfigMap", namespace, "plain"), "data", "value")
+			}).Should(Equal("b"))
+			Expect(current(ctx, g).Status.Inventory).To(ContainElement(And(ContainSubstring(group), ContainSubstring(namespace))))
+
+			create(ctx, widgetDefinition(group))
+			Eventually(ctx, func() error {
+				_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+				return err
+			}).WithTimeout(time.Minute).Should(Succeed())
+			expectReady(ctx, g)
+			changeManifests(ctx, g, configMap("plain", "b"))
+			expectReady(ctx, g)
+			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
+			Expect(err).To(MatchError(apierrors.IsNotFound, "not found"))
+			remove(ctx, g)
+			expectGone(ctx, g)
+		})
+
 	It("a dependent whose type is not served is left out until the type is served", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		one := strings.Replace(widget(group, "one"), "name: one",

@@ -36,7 +36,7 @@ var graphs = []mutation{
 	},
 	{
 		"an applied object whose condition active-when is false is pruned", "inclusion/inclusion.go",
-		`if o.Key = in.recordedKey(o); !in.Recorded(o.Key) {`, `if o.Key = in.recordedKey(o); true {`,
+		`case r.inactive() && !in.Recorded(o.Key):`, `case r.inactive():`,
 		"The conditions of dependents",
 	},
 	{

@@ -47,25 +47,26 @@ type Decision struct {
 
 // Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a
 // value of it, is excluded or inactive, too. If the condition of that object has no value, the field Undecided is set.
-// Decide does not change the set, and returns it if it has no conditions.
+// Decide does not change the set. It returns the set itself if there are no conditions and no object has another key in
+// the inventory; see withRecordedKeys.
 func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, errTooLong)
 	defer cancel()
+	set, recorded := in.withRecordedKeys(set)
 	if !slices.ContainsFunc(set, func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
 		return Decision{Desired: set}
 	}
 	e := newEvaluation(ctx, set, in)
+	e.recorded = recorded
 	d := Decision{Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}}
 	for i, o := range set {
 		r := e.result(i)
 		switch {
 		case r.excluded, r.inactive() && o.Settings.IsObserved():
-			d.Excluded[in.recordedKey(o)] = !o.Settings.IsObserved()
+			d.Excluded[o.Key] = !o.Settings.IsObserved()
 			continue
-		case r.inactive():
-			if o.Key = in.recordedKey(o); !in.Recorded(o.Key) {
-				continue
-			}
+		case r.inactive() && !in.Recorded(o.Key):
+			continue
 		case r.held == nil && r.undecided != nil:
 			o.Undecided = &set[*r.undecided].Key
 		}
@@ -74,21 +75,6 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	}
 	d.LeftOut = e.leftOut()
 	return d
-}
-
-// recordedKey returns the key of an object in the inventory. The key of an object whose type is not served has no
-// default namespace. If the type was served when the object was recorded, the key in the inventory has one. Only an
-// object that nothing in the plan depends on may get this key, because dependencies name the key of the set.
-func (in Inputs) recordedKey(o manifests.Object) manifests.Key {
-	key := o.Key
-	if o.Scope != manifests.ScopeUnknown || key.Namespace != "" {
-		return key
-	}
-	key.Namespace = in.Namespace
-	if in.Recorded(key) {
-		return key
-	}
-	return o.Key
 }
 
 // maxTime bounds the evaluation of all conditions of a set, because it occupies a worker.
@@ -118,6 +104,8 @@ type evaluation struct {
 	unserved bool
 	missing  []string
 	set      []manifests.Object
+	// recorded has the keys of the inventory for those objects that have other keys there.
+	recorded map[manifests.Key]manifests.Key
 	// index has the first object with each key.
 	index map[manifests.Key]int
 	// active are the compiled conditions active-when, by their texts.
@@ -223,6 +211,7 @@ func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
 	}
 	for _, d := range o.Settings.Graph.DependsOn {
 		for _, key := range d.In(o.Key.Namespace) {
+			key = keyIn(e.recorded, key)
 			if !d.Optional && slices.Contains(o.Edges(), key) {
 				inherit(key)
 			}

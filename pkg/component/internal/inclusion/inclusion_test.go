@@ -3,6 +3,7 @@ package inclusion_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,13 +167,95 @@ func TestAnObjectWhoseTypeIsNotServedHasTheKeyOfItsEntry(t *testing.T) {
 				Key: c.key, Scope: manifests.ScopeUnknown,
 				Settings: manifests.Settings{Conditions: &manifests.Conditions{Active: "false"}},
 			}
-			d := inclusion.Decide(t.Context(), []manifests.Object{o}, inclusion.Inputs{
-				Namespace: "a", Name: "shop", Recorded: func(k manifests.Key) bool { return k == c.recorded },
-			})
+			d := inclusion.Decide(t.Context(), []manifests.Object{o}, unserved(c.recorded))
 			if got := state(d, c.recorded); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// unserved returns the inputs of a component in the namespace a whose inventory has one object.
+func unserved(recorded manifests.Key) inclusion.Inputs {
+	return inclusion.Inputs{
+		Namespace: "a", Name: "shop", Recorded: func(k manifests.Key) bool { return k == recorded },
+	}
+}
+
+func TestAnAppliedObjectWhoseTypeIsNotServedHasTheKeyOfItsEntry(t *testing.T) {
+	bare := manifests.Key{Kind: "Widget", Name: "one"}
+	in := func(namespace string) manifests.Key {
+		return manifests.Key{Kind: "Widget", Namespace: namespace, Name: "one"}
+	}
+	for _, c := range []struct {
+		name     string
+		scope    manifests.Scope
+		recorded manifests.Key
+		others   []manifests.Key
+		want     manifests.Key
+	}{
+		{"recorded with the default namespace", manifests.ScopeUnknown, in("a"), nil, in("a")},
+		{"recorded without a namespace", manifests.ScopeUnknown, bare, nil, bare},
+		{"recorded in another namespace", manifests.ScopeUnknown, in("b"), nil, bare},
+		{"not recorded", manifests.ScopeUnknown, manifests.Key{}, nil, bare},
+		{"of a type that is served for the cluster", manifests.ScopeCluster, in("a"), nil, bare},
+		{"beside an object that has the key of the entry", manifests.ScopeUnknown, in("a"), []manifests.Key{in("a")}, bare},
+	} {
+		for _, conditional := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, conditional: %t", c.name, conditional), func(t *testing.T) {
+				set := []manifests.Object{{Key: bare, Scope: c.scope}}
+				for _, key := range c.others {
+					set = append(set, manifests.Object{Key: key, Scope: manifests.ScopeUnknown})
+				}
+				if conditional {
+					set = append(set, object("conditional", &manifests.Conditions{Include: "true"}))
+				}
+				d := inclusion.Decide(t.Context(), set, unserved(c.recorded))
+				if len(d.Desired) != len(set) || d.Desired[0].Key != c.want || set[0].Key != bare {
+					t.Errorf("got %s of %d objects, want %s of %d", d.Desired[0].Key, len(d.Desired), c.want, len(set))
+				}
+			})
+		}
+	}
+}
+
+func TestDependenciesFollowTheKeyOfTheEntry(t *testing.T) {
+	bare := manifests.Key{Kind: "Widget", Name: "one"}
+	entry := manifests.Key{Kind: "Widget", Namespace: "a", Name: "one"}
+	for _, c := range []struct {
+		conditions *manifests.Conditions
+		namespace  string
+		want       string
+	}{
+		{nil, "a", "applied"},
+		{&manifests.Conditions{Include: "false"}, "a", "excluded"},
+		{&manifests.Conditions{Active: "false"}, "a", "inactive"},
+		{&manifests.Conditions{Active: "false"}, "b", "inactive"},
+	} {
+		one := manifests.Object{Key: bare, Scope: manifests.ScopeUnknown, Settings: manifests.Settings{Conditions: c.conditions}}
+		depends, binds := object("depends", nil), object("binds", nil)
+		depends.Key.Namespace = c.namespace
+		depends.Settings.Graph = &manifests.GraphSettings{
+			DependsOn: []manifests.Dependency{{Key: bare}}, Edges: []manifests.Key{{Kind: "A", Name: "a"}, bare},
+		}
+		binds.Settings.Graph = &manifests.GraphSettings{Exporters: []manifests.Key{bare}}
+		in := unserved(entry)
+		in.Recorded = func(k manifests.Key) bool { return k == entry || k == depends.Key || k == binds.Key }
+		d := inclusion.Decide(t.Context(), []manifests.Object{one, depends, binds}, in)
+		for _, key := range []manifests.Key{entry, depends.Key, binds.Key} {
+			if got := state(d, key); got != c.want {
+				t.Errorf("%+v: %s is %s, want %s", c.conditions, key, got, c.want)
+			}
+		}
+		if c.conditions == nil {
+			edges, exporters := d.Desired[1].Edges(), d.Desired[2].Settings.Graph.Exporters
+			if !slices.Equal(edges, []manifests.Key{{Kind: "A", Name: "a"}, entry}) || exporters[0] != entry {
+				t.Errorf("got the edges %v and the exporters %v, want those of %s", edges, exporters, entry)
+			}
+		}
+		if depends.Edges()[1] != bare || binds.Settings.Graph.Exporters[0] != bare {
+			t.Error("the set was changed")
+		}
 	}
 }
 
