@@ -324,6 +324,50 @@ func TestALookupOfAnUnservedTypeIsRepeatedWhenOtherTypesAreServed(t *testing.T) 
 	})
 }
 
+// A look-up of an unserved type is repeated if the API server of the look-up serves the type now: the type came back
+// since the capabilities were read, so they have the same digest. What the other cluster serves does not matter.
+func TestALookupOfAnUnservedTypeFollowsItsOwnCluster(t *testing.T) {
+	gv := schema.GroupVersion{Group: "gadgets.example.com", Version: "v1"}
+	for _, c := range []struct {
+		name                  string
+		local                 bool
+		inTarget, inComponent bool
+		repeated              bool
+	}{
+		{"in the target, which serves the type", false, true, false, true},
+		{"in the target, and the other cluster serves the type", false, false, true, false},
+		{"in the cluster of the component, which serves the type", true, false, true, true},
+		{"in the cluster of the component, and the target serves the type", true, true, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			remote, home := newClusters(t), newClusters(t)
+			target := target.Target{Client: remote.target.Client, Local: home.target.Client}
+			r := NewRecorder(target)
+			if _, err := r.Lookup(c.local, false).Get(t.Context(), gv.WithKind("Gadget"), "shop", "g"); !meta.IsNoMatchError(err) {
+				t.Fatalf("got the error %v, want a missing type", err)
+			}
+			results, err := r.Results(us)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.inTarget {
+				remote.Serve(gv.String(), "gadgets", "Gadget", true)
+			}
+			if c.inComponent {
+				home.Serve(gv.String(), "gadgets", "Gadget", true)
+			}
+			now, err := Capabilities(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			repeated, err := mayHaveChanged(t.Context(), target, us, results[0], now, false)
+			if err != nil || repeated != c.repeated {
+				t.Errorf("repeated %t, error %v, want %t", repeated, err, c.repeated)
+			}
+		})
+	}
+}
+
 func TestAfterARestartOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
 	c := newClusters(t)
 	served, err := Capabilities(t.Context(), c.target)

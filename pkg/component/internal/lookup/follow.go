@@ -47,7 +47,11 @@ func Unfollow(local *target.Connection, o Owner) { local.Lookups.Release(o.watch
 
 // Capabilities returns the capabilities of the target.
 func Capabilities(ctx context.Context, t target.Target) (discovery.Capabilities, error) {
-	now, err := t.Client.Discovery.Capabilities(ctx)
+	return capabilitiesOf(ctx, t.Client)
+}
+
+func capabilitiesOf(ctx context.Context, client *target.Client) (discovery.Capabilities, error) {
+	now, err := client.Discovery.Capabilities(ctx)
 	if err != nil {
 		return now, &passerror.Error{
 			Reason: metav1alpha1.ReasonRetrying, Message: fmt.Sprintf("read the types that the API server serves: %v", err),
@@ -70,7 +74,11 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 	l.Served = now.Summary
 	l.Results = slices.Clone(l.Results)
 	for i, was := range l.Results {
-		if !mayHaveChanged(t, o, was, now, otherTypes) {
+		changed, err := mayHaveChanged(ctx, t, o, was, now, otherTypes)
+		if err != nil {
+			return l, false, err
+		}
+		if !changed {
 			continue
 		}
 		is, err := o.lookAgain(ctx, t, was.key)
@@ -83,15 +91,26 @@ func (l Lookups) Refresh(ctx context.Context, t target.Target, o Owner) (Lookups
 }
 
 // mayHaveChanged reports whether a look-up must be repeated. A type that was not served has no watch. It may be served
-// since the API server serves other types, or if it was deleted and defined again since the capabilities were read.
-func mayHaveChanged(t target.Target, o Owner, r Result, now discovery.Capabilities, otherTypes bool) bool {
+// since the API server of the look-up serves other types, or if it was deleted and defined again since the capabilities
+// were read. now and otherTypes are about the target.
+func mayHaveChanged(
+	ctx context.Context, t target.Target, o Owner, r Result, now discovery.Capabilities, otherTypes bool,
+) (bool, error) {
 	ref, served := r.reference()
-	if !served {
-		return otherTypes || now.Serve(r.key.gvk.GroupKind(), r.key.gvk.Version)
+	client := t.On(r.key.local)
+	if served {
+		changed, unwatched := client.Lookups.Changed(o.watcher(r.key.local))
+		_, unknown := unwatched[ref]
+		return unknown || slices.Contains(changed, ref), nil
 	}
-	changed, unwatched := t.On(r.key.local).Lookups.Changed(o.watcher(r.key.local))
-	_, unknown := unwatched[ref]
-	return unknown || slices.Contains(changed, ref)
+	if client.Connection != t.Client.Connection {
+		var err error
+		if now, err = capabilitiesOf(ctx, client); err != nil {
+			return false, err
+		}
+		otherTypes = false
+	}
+	return otherTypes || now.Serve(r.key.gvk.GroupKind(), r.key.gvk.Version), nil
 }
 
 func (o Owner) lookAgain(ctx context.Context, t target.Target, k key) (Result, error) {
