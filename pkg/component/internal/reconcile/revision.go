@@ -2,16 +2,13 @@ package reconcile
 
 import (
 	"cmp"
-	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
-	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/plural"
-	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/input"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -132,7 +129,7 @@ func newestRendition(inventory []metav1alpha1.InventoryEntry, revision int64) in
 
 // unrendered returns the status with the failure of a rendering, unless the rendering waits for memory or for its turn.
 func unrendered(c *Component, in input.Inputs, err error, now time.Time) metav1alpha1.Status {
-	if errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater) {
+	if waitsToRender(err) {
 		return *c.GetStatus()
 	}
 	changes := c.State.changesSince(c.GetStatus(), in)

@@ -1,11 +1,14 @@
 package reconcile
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
@@ -32,8 +35,10 @@ type unreported struct {
 	ended *endedPass
 	// asked are the exports that the last rendering asked for, with the values that they had then. They are a copy, because
 	// the watches of objects of a set that is not in memory any more may have ended. They are kept until a pass succeeds,
-	// because only a status with the values of a rendering records them, or until a rendering with them fails.
-	asked []metav1alpha1.AskedExport
+	// because only a status with the values of a rendering records them, or until renderings with them fail.
+	// failed is set after a rendering with them failed that is tried again.
+	asked  []metav1alpha1.AskedExport
+	failed bool
 	// changes are the writes that no event and no log line has told.
 	changes []result.Change
 	// adoptions are those of passes whose status was not written. The next write of a status with a revision enters them
@@ -119,12 +124,33 @@ func (u *unreported) knownExports(c *Component, w work) (known []metav1alpha1.As
 	return lookup.RecordedExports(c.GetStatus()), c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0
 }
 
-// unrendered is called when the rendering fails. If it cannot succeed with the kept values, they are dropped: no plan
-// compares them any more, so the component would not get newer ones. The next rendering gets the recorded values.
+// unrendered is called when the rendering fails. If it cannot succeed with the kept values, or has failed with them
+// twice, they are dropped: no plan compares them any more, so the component would not get newer ones. The next rendering
+// gets the recorded values. A rendering that did not begin does not count.
 func (u *unreported) unrendered(err error) {
-	if passerror.Of(err).Terminal {
-		u.asked = nil
+	switch {
+	case u.asked == nil || !began(err):
+	case passerror.Of(err).Terminal || u.failed:
+		u.asked, u.failed = nil, false
+	default:
+		u.failed = true
 	}
+}
+
+// began reports whether a rendering with an error began. It did not begin if it waits for memory, its turn or its
+// source, or if it is delayed because earlier ones changed their own inputs.
+func began(err error) bool {
+	switch reason := passerror.Of(err).Reason; {
+	case waitsToRender(err), errors.Is(err, passerror.ErrObserving), passerror.Interrupted(err):
+		return false
+	default:
+		return reason != metav1alpha1.ReasonFetching && reason != metav1alpha1.ReasonInputFeedback
+	}
+}
+
+// waitsToRender reports whether a rendering waits for memory or for its turn.
+func waitsToRender(err error) bool {
+	return errors.Is(err, budget.ErrWait) || errors.Is(err, turn.ErrLater)
 }
 
 // keepExports keeps the inventory and the values of a pass that ends for exports.
@@ -134,7 +160,7 @@ func (u *unreported) keepExports(o outcome.Outcome) {
 		u.ended = &endedPass{}
 	}
 	u.ended.inventory, u.ended.recorded, u.ended.unrecorded = o.Inventory, o.Recorded, o.Unrecorded
-	u.asked = o.Asked
+	u.asked, u.failed = o.Asked, false
 }
 
 // keepStatus keeps the status and the changes of a pass that ends for exports. loaded is the status that the pass began
@@ -175,7 +201,7 @@ func (u *unreported) unwritten() { u.ends = 0 }
 // reported is called when the API server has the status of a pass. A pass that failed, or waits for a watch, has not
 // recorded the values of exports.
 func (u *unreported) reported(succeeded bool) {
-	*u = unreported{uid: u.uid, asked: u.asked, adoptions: u.adoptions}
+	*u = unreported{uid: u.uid, asked: u.asked, failed: u.failed, adoptions: u.adoptions}
 	if succeeded {
 		u.asked = nil
 	}

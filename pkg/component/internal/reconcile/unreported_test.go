@@ -436,6 +436,26 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 		},
 		{
+			name: "the rendering with the value fails twice: the next one finds a newer value",
+			between: func(w *world) {
+				w.fails["render"] = &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: "not now"}
+				w.reconcile()
+				w.reconcile()
+				delete(w.fails, "render")
+				w.ends("2")
+			},
+			check: func(w *world) {
+				if got := w.rendering.Exports; !slices.Equal(got, valueIs("")) {
+					w.t.Errorf("the rendering gets the values %v, want those of the status", got)
+				}
+				w.succeeds()
+				w.reconcile()
+				if got := w.rendering.Exports; !slices.Equal(got, valueIs("2")) {
+					w.t.Errorf("the rendering gets the values %v, want the newer ones", got)
+				}
+			},
+		},
+		{
 			name: "the record is lost: what is kept is recorded before the next write",
 			first: func(w *world) {
 				w.outcome.Recorded, w.outcome.Unrecorded = plan.NewInventory(w.outcome.Inventory), false
