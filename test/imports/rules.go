@@ -328,8 +328,9 @@ var rooms = []room{
 	{
 		"pkg/component/internal/externals", "facts and calls of externals; plan decides",
 		`api/meta/v1alpha1 internal/digests internal/due internal/marks internal/settingtext pkg/component/external
-			pkg/component/internal/externalstate pkg/component/internal/inspect pkg/component/internal/outcome
-			pkg/component/internal/plan pkg/component/internal/ready pkg/component/result pkg/generator pkg/manifests`,
+			pkg/component/internal/apierror pkg/component/internal/externalstate pkg/component/internal/inspect
+			pkg/component/internal/outcome pkg/component/internal/plan pkg/component/internal/ready pkg/component/result
+			pkg/generator pkg/manifests`,
 		"",
 	},
 	{

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -317,7 +318,7 @@ func (c *component) tellUnsaved(ctx context.Context, err error) {
 	defer c.mu.Unlock()
 	for it := range c.results {
 		c.make(it, func(t *step) {
-			t.s.underway.unsaved = err.Error()
+			t.s.underway.unsaved = apierror.StableText(err)
 			t.compare = true
 		})
 	}
