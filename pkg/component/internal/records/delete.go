@@ -128,8 +128,9 @@ func (s *Store) deleteSecret(ctx context.Context, secret *metav1.PartialObjectMe
 	options := metav1.PatchOptions{FieldManager: s.Reconciler}
 	freed, err := secrets.Patch(ctx, secret.Name, types.MergePatchType, patch, options)
 	if err == nil && freed.DeletionTimestamp == nil {
-		sameObject := metav1.NewUIDPreconditions(string(secret.UID))
-		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: sameObject})
+		// Another process may have written a newer record into the Secret after the finalizer was removed.
+		same := &metav1.Preconditions{UID: &freed.UID, ResourceVersion: &freed.ResourceVersion}
+		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: same})
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

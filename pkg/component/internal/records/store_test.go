@@ -244,6 +244,26 @@ func TestUnnamedRecordsAreDeletedWhereThereMayBeSome(t *testing.T) {
 	}
 }
 
+func TestARecordThatChangesDuringItsDeletionIsKept(t *testing.T) {
+	c, s := newCluster(t)
+	write(t, s, owner("app"), Phases, "a")
+	c.Refuse = func(verb, _ string) error {
+		for _, secret := range c.Secrets {
+			if verb == "delete" {
+				c.Add(secret)
+			}
+		}
+		return nil
+	}
+	if err := s.Delete(t.Context(), owner("app"), Phases, ""); !apierrors.IsConflict(err) || len(c.Secrets) != 1 {
+		t.Errorf("the deletion of a record that another process writes returned %v, and %d Secrets remain", err, len(c.Secrets))
+	}
+	c.Refuse = nil
+	if err := s.Delete(t.Context(), owner("app"), Phases, ""); err != nil || len(c.Secrets) != 0 {
+		t.Errorf("the next deletion returned %v, and %d Secrets remain", err, len(c.Secrets))
+	}
+}
+
 func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	c, s := newCluster(t)
 	m := &State{}

@@ -263,6 +263,9 @@ func (s *Server) delete(name types.NamespacedName, options metav1.DeleteOptions)
 	if *options.Preconditions.UID != secret.GetUID() {
 		return apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret has another UID"))
 	}
+	if *options.Preconditions.ResourceVersion != secret.GetResourceVersion() {
+		return apierrors.NewConflict(corev1.Resource("secrets"), name.Name, errors.New("the Secret was changed"))
+	}
 	delete(s.Secrets, name)
 	return nil
 }
