@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,39 @@ func TestRequestsAboutDependentsHaveAUserAgent(t *testing.T) {
 				t.Errorf("the caller's configuration changed: %q", config.UserAgent)
 			}
 		})
+	}
+}
+
+// A slow request for the cluster id must not delay the start of a controller.
+func TestTheClusterIDIsReadWithoutALock(t *testing.T) {
+	arrived, release := make(chan struct{}, 1), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/namespaces/kube-system") {
+			arrived <- struct{}{}
+			<-release
+		}
+		http.Error(w, "", http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	applier, err := engine.New(t.Context(), "shops.test.fairlead.io", &rest.Config{Host: server.URL}, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	standalone, err := engine.NewStandalone(t.Context(), applier, engine.StandaloneOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- standalone.Forget(t.Context(), manifests.Owner{Kind: "Shop", Namespace: "shop", Name: "shop"})
+	}()
+	<-arrived
+	if err := standalone.Source().Start(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	close(release)
+	if err := <-ended; err == nil {
+		t.Error("Forget succeeds without a cluster id")
 	}
 }
 

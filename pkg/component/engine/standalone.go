@@ -180,16 +180,27 @@ func (s *Standalone) identified(ctx context.Context, owner manifests.Owner) (man
 	return owner, err
 }
 
-// clusterID returns the cluster id. It asks the API server once.
+// clusterID returns the cluster id. It asks the API server until it has an answer. No lock is held during the request,
+// so that a slow request delays neither wakes nor a pass with a context that ends. Concurrent first passes may ask twice.
 func (s *Standalone) clusterID(ctx context.Context) (string, error) {
+	if known := s.knownCluster(); known != "" {
+		return known, nil
+	}
+	cluster, err := s.home.ClusterID(ctx)
+	if err != nil {
+		return "", err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cluster != "" {
-		return s.cluster, nil
-	}
-	var err error
-	s.cluster, err = s.home.ClusterID(ctx)
-	return s.cluster, err
+	s.cluster = cluster
+	return cluster, nil
+}
+
+// knownCluster returns the cluster id, and an empty text before it is known.
+func (s *Standalone) knownCluster() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cluster
 }
 
 // finalizers are the finalizers that Reconcile manages.
