@@ -47,10 +47,7 @@ type Rebuilt struct {
 func (r Recovery) Rebuild(
 	ctx context.Context, owner manifests.Owner, recorded []metav1alpha1.InventoryEntry, deleting bool,
 ) (Rebuilt, error) {
-	namespaces := r.Namespaces
-	if r.Namespace != "" {
-		namespaces = united(namespaces, []string{r.Namespace})
-	}
+	namespaces := knownNamespaces(recorded, append([]string{r.Namespace}, r.Namespaces...)...)
 	report, err := r.Searcher.Search(ctx, owner, r.DeletePolicy, namespaces)
 	if err != nil {
 		return Rebuilt{}, fmt.Errorf("search for the dependents by their owner labels: %w", err)

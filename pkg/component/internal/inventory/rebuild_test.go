@@ -23,10 +23,14 @@ func TestAnInventoryWithoutAStatusIsRebuilt(t *testing.T) {
 	copied.Name, replaced.UID = "copy", "new"
 	searching := everything(three[0])
 	searching.report[0].unproven = []metav1alpha1.InventoryEntry{copied, replaced}
-	rebuilt, err := searching.recovery().Rebuild(t.Context(), partOwner, three[1:], false)
+	elsewhere := three[2]
+	elsewhere.Namespace = "elsewhere"
+	rebuilt, err := searching.recovery().Rebuild(t.Context(), partOwner, append(three[1:], elsewhere), false)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(searching.namespaces).To(Equal([]string{"more", "shop", "target"}))
-	g.Expect(rebuilt.Entries).To(ConsistOf(HaveField("Name", three[0].Name), HaveField("Name", three[2].Name)),
+	g.Expect(searching.namespaces).To(Equal([]string{"elsewhere", "more", "shop", "target"}),
+		"the readable entries name further namespaces")
+	g.Expect(rebuilt.Entries).To(ConsistOf(HaveField("Name", three[0].Name), HaveField("Name", three[2].Name),
+		HaveField("Namespace", "elsewhere")),
 		"an object with a recorded name and another UID is a copy of somebody else")
 	g.Expect(rebuilt.Copies).To(And(ContainSubstring("/copy"), ContainSubstring(replaced.Name)))
 	g.Expect(rebuilt.Unsearched).To(BeEmpty())

@@ -144,7 +144,12 @@ func (s *Store) isForeign(
 
 // namespacesOf returns the known namespaces in which a component may have dependents.
 func namespacesOf(obj components.Object, r Recovery, recorded []metav1alpha1.InventoryEntry) []string {
-	namespaces := append([]string{obj.GetNamespace(), obj.GetStatus().TargetNamespace, r.Namespace}, r.Namespaces...)
+	known := []string{obj.GetNamespace(), obj.GetStatus().TargetNamespace, r.Namespace}
+	return knownNamespaces(recorded, append(known, r.Namespaces...)...)
+}
+
+// knownNamespaces returns the given namespaces and those of recorded entries, sorted, and without empty texts.
+func knownNamespaces(recorded []metav1alpha1.InventoryEntry, namespaces ...string) []string {
 	for _, e := range recorded {
 		namespaces = append(namespaces, e.Namespace)
 	}
