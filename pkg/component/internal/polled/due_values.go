@@ -36,6 +36,8 @@ type dueValue struct {
 	isAbsent bool
 	// fetching is set during a fetch, and again requests another one at its end. spread is set after the first success.
 	fetching, again, spread bool
+	// awaits is set while a fetch of a previous entry is under way. The first fetch of this entry begins at its end.
+	awaits bool
 }
 
 func newDueValues() dueValues {
@@ -67,7 +69,10 @@ func (v *dueValues) store(of *dueValue, result fetched, err error, now time.Time
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	of.fetching = false
-	if v.values[of.name] != of {
+	if current := v.values[of.name]; current != of {
+		if current != nil && current.awaits && current.calls == of.calls {
+			v.begin(current, now)
+		}
 		return false
 	}
 	switch {
@@ -102,7 +107,9 @@ func (v *dueValues) want(name types.NamespacedName, key string, now time.Time) {
 	if of := v.values[name]; of == nil || of.isAbsent || of.key != key {
 		of = v.replace(name)
 		of.key = key
-		v.schedule(of, now)
+		if !of.awaits {
+			v.schedule(of, now)
+		}
 	}
 }
 
@@ -133,7 +140,7 @@ func (v *dueValues) refresh(name types.NamespacedName, now time.Time) {
 	defer v.mu.Unlock()
 	of := v.values[name]
 	switch {
-	case of == nil || of.isAbsent:
+	case of == nil || of.isAbsent || of.awaits:
 	case of.fetching:
 		of.again = true
 	default:
@@ -147,16 +154,23 @@ func (v *dueValues) schedule(of *dueValue, at time.Time) {
 	send(v.changed)
 }
 
-// replace makes a new entry for a component. A fetch of the previous entry that hangs holds up the next one. The caller
-// holds the lock.
+// begin begins the fetches of an entry after that of a previous entry ended. The caller holds the lock.
+func (v *dueValues) begin(of *dueValue, now time.Time) {
+	if of.awaits = false; !of.isAbsent {
+		v.schedule(of, now)
+	}
+}
+
+// replace makes a new entry for a component. A fetch of the previous entry holds up the next one, also if it hangs. The
+// caller holds the lock.
 func (v *dueValues) replace(name types.NamespacedName) *dueValue {
-	calls := &caller{}
+	next := &dueValue{name: name, calls: &caller{}}
 	if previous := v.values[name]; previous != nil {
-		calls = previous.calls
+		next.calls, next.awaits = previous.calls, previous.fetching || previous.awaits
 	}
 	v.queue.Remove(name)
-	v.values[name] = &dueValue{name: name, calls: calls}
-	return v.values[name]
+	v.values[name] = next
+	return next
 }
 
 // forget drops everything about a component.

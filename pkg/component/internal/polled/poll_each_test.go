@@ -3,6 +3,7 @@ package polled
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -118,6 +119,47 @@ func TestFetchesAreSpreadEvenlyOverTheInterval(t *testing.T) {
 		if most.Load() > MaxFetches {
 			t.Errorf("%d fetches at the same time", most.Load())
 		}
+	})
+}
+
+// A fetch that is under way when the key changes is not taken for a fetch that hangs.
+func TestPollEachFetchesForANewKeyAfterAFetchThatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, address := newReconciler(t), "x"
+		var calls []string
+		source := NewPollEach(EachOptions{
+			Fetch: func(context.Context, client.Object) (any, error) {
+				asked := address
+				calls = append(calls, asked)
+				time.Sleep(8 * time.Second)
+				return asked, nil
+			},
+			After: func(client.Object, any) time.Duration { return 0 },
+			Key:   func(client.Object) string { return address },
+		})
+		r.Add(t, source)
+		begin := func() { r.Set.Begin(t.Context(), named("a"), nil) }
+		begin()
+		for _, next := range []string{"y", "z"} {
+			time.Sleep(time.Second)
+			address = next
+			begin()
+			source.Refresh(client.ObjectKeyFromObject(named("a")))
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if s := source.State(client.ObjectKeyFromObject(named("a"))); s.Failure != "" || !s.Waits {
+			t.Errorf("during the fetch for the previous key the state is %+v", s)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if value, _, known := source.Get(client.ObjectKeyFromObject(named("a"))); !known || value != "z" {
+			t.Errorf("got the value %v, %t", value, known)
+		}
+		if want := []string{"x", "z"}; !slices.Equal(calls, want) {
+			t.Errorf("got the calls %v, want %v", calls, want)
+		}
+		r.End()
 	})
 }
 
