@@ -154,7 +154,7 @@ func (t *step) pollExisting(interval time.Duration) {
 	}
 	if s.recorded.isDeleting() {
 		interval = min(interval, deletionPoll)
-		if s.underway.deleteSent && s.now.Sub(s.underway.written) > max(deleteAgain, 2*info.Settle) {
+		if s.underway.deleteSent && s.now.Sub(s.underway.lastWriteEnds) > max(deleteAgain, 2*info.Settle) {
 			s.underway.deleteSent, t.wake = false, true
 		}
 	}

@@ -64,7 +64,7 @@ func (p *Pass) enter(t *step, in inputs) {
 	}
 	if !t.s.isUnused() {
 		w.driver = p.driver(w.key.Kind)
-		t.suspect()
+		t.suspectOtherProcess()
 	}
 }
 

@@ -52,7 +52,8 @@ type absence struct {
 // underway is the call under way, and what the calls of this process may have done without a record of it.
 type underway struct {
 	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none. saving
-	// is set while its result is being recorded, and unsaved is the error of the last attempt.
+	// is set while its result is being recorded, and unsaved is the error of the last try to
+	// record it; it is empty after a success.
 	verb    plan.Verb
 	since   time.Time
 	saving  bool
@@ -67,8 +68,9 @@ type underway struct {
 	createError    string
 	// deleteSent is set after Delete succeeded in this process.
 	deleteSent bool
-	// written is the time at which the last call that writes ended, or may have ended.
-	written time.Time
+	// lastWriteEnds is the time at which the last call that writes has ended at the latest. It is in the future if another
+	// process may still be in its call.
+	lastWriteEnds time.Time
 	// failures are the failures of the calls that write, by verb. The map is never changed.
 	failures map[plan.Verb]*failed
 }

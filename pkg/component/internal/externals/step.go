@@ -124,7 +124,7 @@ func (t *step) adopt(state *externalstate.State, damaged string) {
 	if state != nil && (state.Intent != externalstate.IntentCreate || state.ID != "") {
 		s.underway.sent = false
 	}
-	t.suspect()
+	t.suspectOtherProcess()
 }
 
 // compareRecords compares the recorded state with the entry of the inventory. If the entry names a later creation, an

@@ -83,7 +83,7 @@ func missedBefore(d time.Duration) func(*situation) {
 }
 
 func wroteBefore(d time.Duration) func(*situation) {
-	return func(s *situation) { s.underway.written = noon.Add(-d) }
+	return func(s *situation) { s.underway.lastWriteEnds = noon.Add(-d) }
 }
 
 func TestAnAnswerEntersTheSituation(t *testing.T) {

@@ -56,18 +56,22 @@ func attemptEnds(state *externalstate.State, width time.Duration, now time.Time)
 	return ends
 }
 
-// suspect notes that another process may have called Create or Delete, and when its call has ended. After a create that
-// may have been called, the external is uncertain.
-func (t *step) suspect() {
+// suspectOtherProcess notes that another process may have called Create or Delete, and when its call has ended at the
+// latest. After a create that may have been called, it is uncertain whether the external exists.
+func (t *step) suspectOtherProcess() {
 	s, r := &t.s, &t.s.recorded
 	switch {
 	case s.wanted.driver == nil:
+		// Nothing is known of the kind, so no call is made, and none has to be waited for.
 	case r.isLost() && r.isCreationRecorded() && !r.knowsLostCreation():
+		// The recorded state was lost after a creation began. It may have begun just now.
 		r.attempts.lost = r.entry.CreationToken
-		s.underway.written = later(s.underway.written, s.now.Add(2*s.wanted.width()))
+		s.underway.lastWriteEnds = later(s.underway.lastWriteEnds, s.now.Add(2*s.wanted.width()))
 	case !s.underway.sent && r.mayBeBegun():
-		s.underway.sent, s.underway.written = true, attemptEnds(r.state, s.wanted.width(), s.now)
+		// The record says that a create begins, and this process did not send it.
+		s.underway.sent, s.underway.lastWriteEnds = true, attemptEnds(r.state, s.wanted.width(), s.now)
 	case r.isDeleting() && !r.isOwnDeletion() && !r.attempts.foreignDelete.Equal(r.state.Began):
+		// The record says that a delete began, and this process did not send it.
 		r.attempts.foreignDelete = r.state.Began
 		r.attempts.foreignUntil = attemptEnds(r.state, s.wanted.width(), s.now)
 	}
@@ -84,7 +88,7 @@ func later(a, b time.Time) time.Time {
 // after the last write. If another process may still delete the external, and another external may get the same id, it
 // must not be created before.
 func (s *situation) provesAfter() time.Time {
-	last, info := s.underway.written, s.wanted.info()
+	last, info := s.underway.lastWriteEnds, s.wanted.info()
 	if s.recorded.isDeleting() && info.Identifies {
 		last = later(last, s.recorded.attempts.foreignUntil)
 	}

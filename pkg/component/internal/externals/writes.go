@@ -34,7 +34,7 @@ func (c *call) refused(t *step) {
 // ended enters the result of a call that writes.
 func (c *call) ended(t *step, answer external.Answer, err error) {
 	u := &t.s.underway
-	u.verb, u.written = "", t.s.now
+	u.verb, u.lastWriteEnds = "", t.s.now
 	if c.method == MethodDelete && errors.Is(err, external.ErrNotFound) {
 		err = nil
 	}
@@ -105,7 +105,7 @@ func (c *call) notCreated(t *step, err error) {
 	case s.underway.repeated && (exists || refused):
 		// The answer says nothing about the effect of the attempt before.
 		t.fail(plan.VerbCreate, f, after, digest)
-		t.pollAt(s.underway.written)
+		t.pollAt(s.underway.lastWriteEnds)
 	case exists && s.id() != "":
 		// The next observation shows the existing external, and the adoption policy decides.
 		t.withoutEffect()
@@ -125,7 +125,7 @@ func (c *call) notCreated(t *step, err error) {
 			// If the next observations show that nothing was created, Create is repeated after the back-off.
 			t.fail(plan.VerbCreate, f, after, digest)
 		}
-		t.pollAt(s.underway.written)
+		t.pollAt(s.underway.lastWriteEnds)
 	}
 }
 
