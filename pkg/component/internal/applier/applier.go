@@ -168,8 +168,8 @@ func (a *Applier) newer(
 	return facts, ok
 }
 
-// carryOut carries out actions, and adds their results to the facts. It returns changes with the writes. The error says
-// that the pass must end.
+// carryOut carries out actions. It adds their results to the facts, keeps the repairs for later passes, and takes a new
+// snapshot of the live objects. It appends the writes to changes. The error says that the pass must end.
 func (a *Applier) carryOut(
 	ctx context.Context, client *target.Client, waves *telemetry.Waves, r Request, facts *plan.Facts,
 	actions []plan.Action, changes []result.Change,

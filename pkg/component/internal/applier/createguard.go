@@ -23,15 +23,17 @@ import (
 type createGuard struct {
 	// record is set if the inventory has to be persisted before the next action.
 	record bool
-	passed bool
+	// confirmed is set after the pass recorded the inventory or confirmed the component.
+	confirmed bool
 	// begun is set after the first action that may write.
 	begun bool
 	// created are the keys of all objects for which a create was sent, whether the create succeeded or not.
 	created map[manifests.Key]bool
 }
 
-// prepare confirms and records what must be confirmed and recorded before the actions of a plan. It reports whether the
-// inventory was recorded.
+// prepare makes the actions of a plan safe. It confirms the component if actions write externals, records the intents of
+// externals, enters their tokens into the inventory of the plan, and permits the actions. It reports whether the
+// inventory was recorded. After an error the actions must not run.
 func (g *createGuard) prepare(ctx context.Context, r Request, decided plan.Plan) (recorded bool, err error) {
 	if err := g.confirmExternals(ctx, r, decided.Actions); err != nil {
 		return false, err
@@ -41,30 +43,30 @@ func (g *createGuard) prepare(ctx context.Context, r Request, decided plan.Plan)
 		return false, err
 	}
 	g.record = decided.Inventory.EnterTokens(tokens) || g.record
-	recorded = g.record && r.Record != nil
-	return recorded, g.pass(ctx, r, decided)
+	return g.permit(ctx, r, decided)
 }
 
-// pass permits the actions of a plan, or returns the reason why they must not run.
-func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) error {
+// permit records the inventory if that is necessary, and otherwise confirms the component before a create. It reports
+// whether the inventory was recorded. The error is the reason why the actions must not run.
+func (g *createGuard) permit(ctx context.Context, r Request, decided plan.Plan) (recorded bool, err error) {
 	if err := g.before(ctx, r, decided.Actions); err != nil {
-		return err
+		return false, err
 	}
 	creates := slices.ContainsFunc(decided.Actions, isCreate)
 	switch {
 	case g.record && r.Record != nil:
 		if err := r.Record(ctx, decided.Inventory.Sorted()); err != nil {
-			return fmt.Errorf("record the inventory: %w", err)
+			return false, fmt.Errorf("record the inventory: %w", err)
 		}
-		g.record, g.passed = false, true
+		g.record, g.confirmed, recorded = false, true, true
 	case creates:
 		if err := g.confirm(ctx, r); err != nil {
-			return err
+			return false, err
 		}
 	}
 	// The keys are added last. After an error above no create is sent, so this pass has not created the objects.
 	g.add(decided.Actions)
-	return nil
+	return recorded, nil
 }
 
 // confirmExternals confirms the component before each round of actions outside Kubernetes, because the process may have
@@ -73,7 +75,7 @@ func (g *createGuard) pass(ctx context.Context, r Request, decided plan.Plan) er
 func (g *createGuard) confirmExternals(ctx context.Context, r Request, actions []plan.Action) error {
 	acts := slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Key.IsExternal() && a.Verb.Writes() })
 	if acts {
-		g.passed = false
+		g.confirmed = false
 		return g.confirm(ctx, r)
 	}
 	return nil
@@ -81,13 +83,13 @@ func (g *createGuard) confirmExternals(ctx context.Context, r Request, actions [
 
 // confirm confirms the component, unless the pass has recorded or confirmed it already.
 func (g *createGuard) confirm(ctx context.Context, r Request) error {
-	if g.passed || r.Confirm == nil {
+	if g.confirmed || r.Confirm == nil {
 		return nil
 	}
 	if err := r.Confirm(ctx); err != nil {
 		return fmt.Errorf("confirm the component: %w", err)
 	}
-	g.passed = true
+	g.confirmed = true
 	return nil
 }
 

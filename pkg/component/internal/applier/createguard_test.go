@@ -57,7 +57,7 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 			for i, p := range c.plans {
 				log = nil
 				guard.record = guard.record || p.record
-				if err := guard.pass(t.Context(), request, planOf(p.verbs)); err != nil {
+				if _, err := guard.permit(t.Context(), request, planOf(p.verbs)); err != nil {
 					t.Fatal(err)
 				}
 				if got := strings.Join(log, ", "); got != p.want {
@@ -156,18 +156,18 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			guard := createGuard{record: c.record}
-			err := guard.pass(t.Context(), c.request, planOf("Create"))
+			_, err := guard.permit(t.Context(), c.request, planOf("Create"))
 			if !errors.Is(err, failure) || err.Error() != c.want {
 				t.Errorf("the guard returned %v, want the error of the failed callback", err)
 			}
-			if len(guard.created) != 0 || guard.passed || guard.record != c.record {
+			if len(guard.created) != 0 || guard.confirmed || guard.record != c.record {
 				t.Errorf("the guard recorded a refused create as sent: %+v", guard)
 			}
 		})
 	}
 	t.Run("callbacks may be missing", func(t *testing.T) {
 		guard := createGuard{record: true}
-		if err := guard.pass(t.Context(), Request{}, planOf("Create")); err != nil {
+		if _, err := guard.permit(t.Context(), Request{}, planOf("Create")); err != nil {
 			t.Error(err)
 		}
 	})
