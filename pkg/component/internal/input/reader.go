@@ -52,8 +52,10 @@ type Inputs struct {
 	Digest string
 }
 
-// StandIn reports whether the inputs are the same as the inputs that a status records for the current revision.
-func (in Inputs) StandIn(status *metav1alpha1.Status) bool { return status.InputDigest == in.Digest }
+// AreRecorded reports whether the inputs are the same as the inputs that a status records for the current revision.
+func (in Inputs) AreRecorded(status *metav1alpha1.Status) bool {
+	return status.InputDigest == in.Digest
+}
 
 // SourceDigest identifies the source; it is empty if there is no source.
 func (in Inputs) SourceDigest() string {

@@ -445,8 +445,8 @@ func TestEachInputChangesTheDigest(t *testing.T) {
 
 func TestInputsStandForTheRevisionOfAnEqualDigest(t *testing.T) {
 	in := Inputs{Digest: "a"}
-	if !in.StandIn(&metav1alpha1.Status{InputDigest: "a"}) || in.StandIn(&metav1alpha1.Status{InputDigest: "b"}) {
-		t.Error("StandIn must be true for equal input digests and false for different ones")
+	if !in.AreRecorded(&metav1alpha1.Status{InputDigest: "a"}) || in.AreRecorded(&metav1alpha1.Status{InputDigest: "b"}) {
+		t.Error("AreRecorded must be true for equal input digests and false for different ones")
 	}
 	if in.SourceDigest() != "" {
 		t.Error("inputs without a source have a digest of the source")

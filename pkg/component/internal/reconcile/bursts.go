@@ -54,7 +54,7 @@ func (b *bursts) admit(trigger, digest string, now time.Time) (due time.Time) {
 
 // holdBurst returns an error if changed inputs must not be rendered yet, because they have changed too often.
 func (p *Pass) holdBurst(c *Component, in input.Inputs) error {
-	if c.GetStatus().Revision == 0 || in.StandIn(c.GetStatus()) {
+	if c.GetStatus().Revision == 0 || in.AreRecorded(c.GetStatus()) {
 		return nil
 	}
 	trigger, err := repairNonce(c.Object, p.Reconciler, fmt.Sprint(c.GetGeneration()))

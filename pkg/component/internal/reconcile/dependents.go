@@ -125,7 +125,7 @@ func (d dependents) Desired(key manifests.Key) (*unstructured.Unstructured, erro
 	return nil, applier.NotDependent(key)
 }
 
-// all returns the owner id of the component, its recorded dependents, and the objects that it only observes.
+// all returns the owner of the component, and by key its recorded dependents and the objects that it only observes.
 func (d dependents) all(ctx context.Context) (manifests.Owner, map[manifests.Key]known, error) {
 	owner, err := d.pass.Owners.Of(ctx, d.component.Object)
 	if err != nil {
@@ -136,6 +136,9 @@ func (d dependents) all(ctx context.Context) (manifests.Owner, map[manifests.Key
 		return owner, nil, err
 	}
 	observed, err := d.observed()
+	if err != nil {
+		return owner, nil, err
+	}
 	all := map[manifests.Key]known{}
 	for _, e := range entries {
 		all[plan.KeyOf(e)] = known{version: e.Version}
@@ -143,7 +146,7 @@ func (d dependents) all(ctx context.Context) (manifests.Owner, map[manifests.Key
 	for _, e := range observed {
 		all[plan.KeyOf(e)] = known{version: e.Version, observed: true}
 	}
-	return owner, all, err
+	return owner, all, nil
 }
 
 // observed returns the entries of the objects that the component only observes: those of the plan of this pass, or

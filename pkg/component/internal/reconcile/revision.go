@@ -67,7 +67,7 @@ func nextRevision(
 	next.TargetCluster, next.ManagedTypes = t.Cluster, input.TypeTexts(in.Managed)
 	next.AskedExports = set.Lookups.ExportLines()
 	switch {
-	case !in.StandIn(&before):
+	case !in.AreRecorded(&before):
 		next.InputDigest, next.Rendition = in.Digest, 0
 		next.Revision = max(before.Revision, newestRevision(inventory)) + 1
 	case set.Lookups.AreRecorded(&before), set.ValuesLost && before.RenderedSet != "":
@@ -136,8 +136,9 @@ func unrendered(c *Component, in input.Inputs, err error, now time.Time) metav1a
 	return withAttempt(*c.GetStatus(), c.GetGeneration(), in, changes, err, now)
 }
 
-// withAttempt adds an entry to the history of a status for new inputs that could not be rendered. withAttempt adds no
-// entry if err is retried automatically. changes are the values that differ from those of the current revision.
+// withAttempt adds a failed attempt to the history of a status: an entry without a revision for new inputs that could
+// not be rendered. It adds none if err is retried automatically, or if the inputs are those of the current revision.
+// changes are the values that differ from those of the current revision.
 func withAttempt(
 	s metav1alpha1.Status,
 	generation int64,
@@ -147,12 +148,11 @@ func withAttempt(
 	now time.Time,
 ) metav1alpha1.Status {
 	failure := passerror.Of(err)
-	if !failure.Terminal || in.StandIn(&s) {
+	if !failure.Terminal || in.AreRecorded(&s) {
 		return s
 	}
-	attempt := revisionRecord(s.Revision, generation, in, now)
-	attempt.Revision, attempt.Outcome, attempt.Reason = 0, metav1alpha1.RevisionFailed, failure.Reason
-	attempt.Changes = changes
+	attempt := revisionRecord(0, generation, in, now)
+	attempt.Outcome, attempt.Reason, attempt.Changes = metav1alpha1.RevisionFailed, failure.Reason, changes
 	s.History = status.AddAttempt(s.History, attempt)
 	return s
 }

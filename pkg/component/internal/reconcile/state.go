@@ -88,7 +88,7 @@ func (m *State) remember(before *metav1alpha1.Status, in input.Inputs) {
 	if m.values.digest != in.Digest {
 		m.previousValues, m.values = m.values, revisionValues{in.Digest, in.Values()}
 	}
-	if in.StandIn(before) {
+	if in.AreRecorded(before) {
 		m.previousValues = revisionValues{}
 	}
 }

@@ -78,7 +78,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		// looked up have changed.
 		return last.Rendered, false, "", nil
 	}
-	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet == "" {
+	if !req.Inputs.AreRecorded(req.Status) || req.Status.RenderedSet == "" {
 		return Rendered{}, false, "", nil
 	}
 	var bodies []*unstructured.Unstructured
@@ -146,7 +146,7 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if r.options.SkipDeterminismCheck {
 		return true, true, nil
 	}
-	if !req.Inputs.StandIn(req.Status) || req.Status.RenderedSet != "" || isRecovered(req.Inventory) {
+	if !req.Inputs.AreRecorded(req.Status) || req.Status.RenderedSet != "" || isRecovered(req.Inventory) {
 		return false, false, nil
 	}
 	seen, err := j.recorder.Results(req.looker())

@@ -77,7 +77,7 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 		return job{}, err
 	}
 	revision := req.Status.Revision
-	if !req.Inputs.StandIn(req.Status) {
+	if !req.Inputs.AreRecorded(req.Status) {
 		revision++
 	}
 	capabilities, asked := lookup.Record(served.Capabilities)
@@ -103,7 +103,7 @@ func (r *Renderer) source(ctx context.Context, req Request) (fs.FS, error) {
 	}
 	name := req.name()
 	files, err := r.options.Fetches.Take(ctx, name, *req.Inputs.Source, func() { r.options.Wake(name) })
-	if errors.Is(err, passerror.ErrObserving) && !req.Inputs.StandIn(req.Status) {
+	if errors.Is(err, passerror.ErrObserving) && !req.Inputs.AreRecorded(req.Status) {
 		return nil, &passerror.Error{
 			Reason: metav1alpha1.ReasonFetching, Message: "the source is being fetched from " + req.Inputs.Source.Location(),
 			RetryAfter: input.MaxFetch, // The end of the fetch starts the next pass earlier.

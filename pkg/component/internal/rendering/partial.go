@@ -39,7 +39,7 @@ func changesApplied(req Request, set Set) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if req.Inputs.StandIn(req.Status) {
+	if req.Inputs.AreRecorded(req.Status) {
 		return phases != req.Status.PhaseRecord || set.DiffersFrom(req.Inventory), nil
 	}
 	lost := phases == "" && req.Status.PhaseRecord != ""

@@ -47,7 +47,8 @@ type Options struct {
 	SkipDeterminismCheck bool
 	// Adoption is the adoption policy of the reconciler.
 	Adoption metav1alpha1.AdoptionPolicy
-	// Conditions are the names of the conditions in Go; see normalise.Options.
+	// Conditions are the names of the conditions of readiness that the author wrote in Go, and that ready-when may name.
+	// Nil accepts every name; see normalise.Options.
 	Conditions []string
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)

@@ -62,7 +62,8 @@ func (t *turns) end(name types.NamespacedName, w *waitingTurn, err error) {
 	w.GiveUp()
 }
 
-// isFetching reports whether a rendering failed because the source of the component is being fetched.
+// isFetching reports whether a rendering failed because it waits for something that is being fetched: the source, or a
+// result that starts the next pass.
 func isFetching(err error) bool {
 	if errors.Is(err, passerror.ErrObserving) {
 		return true
