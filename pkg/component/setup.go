@@ -86,8 +86,8 @@ func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	return r.buildController(mgr, prototype, extend)
 }
 
-// buildController builds the controller. The connection, the runner and the garbage collection are built when the
-// controller starts, before the first pass.
+// buildController builds the controller. The connection, the runner and the garbage collection are built by start when
+// the controller starts, before the first pass.
 func (r *Reconciler[T]) buildController(
 	mgr ctrl.Manager, prototype T, extend func(*builder.Builder) *builder.Builder,
 ) error {
@@ -96,43 +96,7 @@ func (r *Reconciler[T]) buildController(
 	r.components, r.quotas = stores.store, r.newQuotas(stores.store)
 	r.forgetters.OfComponent(r.quotas.Release)
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		ctx = logging.Into(ctx, mgr.GetLogger())
-		if err := stores.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
-			return err
-		}
-		local, err := r.connect(ctx, mgr.GetConfig())
-		if err != nil {
-			return err
-		}
-		local.Operator = target.OperatorOf(mgr.GetConfig())
-		p, err := r.build(ctx, local, mgr.GetScheme(), stores, r.options.Fetcher)
-		if err != nil {
-			return err
-		}
-		if err := r.checkWatchScope(p.local); err != nil {
-			return err
-		}
-		if err := p.metrics.Start(ctx); err != nil {
-			return err
-		}
-		p.metrics.ExportBudget(ctx, p.budget)
-		r.runner = r.newRunner(p, r.newPorts(ctx, p, mgr.GetConfig().UserAgent))
-		started <- r.runner.Externals
-		collected := collectedComponents{stores: stores, states: r.states, wake: r.triggers.wake}
-		go r.newCollector(p, collected).Run(ctx)
-		guards := applier.GuardCollector{
-			Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
-			SkipSearch: r.options.Watching.Scope == WatchScopeNamespaces,
-		}
-		go guards.Run(ctx)
-		r.local.Store(p.local)
-		go r.options.Limits.IdleInventory.kept().Run(ctx, r.states.DropIdleInventories)
-		r.eventSources.Start(ctx, r.eventSourceHost(p))
-		context.AfterFunc(ctx, r.options.monitor(r.name).ExportEventSources(r.eventSources))
-		r.triggers.start(
-			func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
-			func(name types.NamespacedName) { r.runner.Externals.Demand(stores.owners.Known(name)) })
-		return nil
+		return r.start(ctx, mgr, prototype, stores, queue, started)
 	}
 	// The calls for externals that are under way when the manager stops are completed, and their results recorded.
 	if err := mgr.Add(waitForCalls(started)); err != nil {
@@ -146,6 +110,18 @@ func (r *Reconciler[T]) buildController(
 			MaxConcurrentReconciles: r.options.Limits.MaxConcurrentReconciles,
 			SkipNameValidation:      &r.options.SkipNameValidation,
 		})
+	b, err := r.addWatches(b)
+	if err != nil {
+		return err
+	}
+	if b = extend(b); b == nil {
+		return errors.New("SetupWithManagerAndBuilder: the function returned no builder; return the builder that it gets")
+	}
+	return b.Complete(r)
+}
+
+// addWatches adds the watches of Options.Watching to the builder of the controller.
+func (r *Reconciler[T]) addWatches(b *builder.Builder) (*builder.Builder, error) {
 	for _, w := range r.options.Watching.Watches {
 		switch {
 		case w.Source != nil && w.Object == nil:
@@ -153,13 +129,56 @@ func (r *Reconciler[T]) buildController(
 		case w.Object != nil && w.Source == nil && w.Map != nil:
 			b = b.Watches(w.Object, handler.EnqueueRequestsFromMapFunc(w.Map), builder.WithPredicates(w.Predicates...))
 		default:
-			return errors.New("Options.Watching.Watches: each entry needs either Source, or Object and Map")
+			return nil, errors.New("Options.Watching.Watches: each entry needs either Source, or Object and Map")
 		}
 	}
-	if b = extend(b); b == nil {
-		return errors.New("SetupWithManagerAndBuilder: the function returned no builder; return the builder that it gets")
+	return b, nil
+}
+
+// start builds the runner and starts all parts that work beside the passes, until ctx ends. It is called once, when the
+// controller starts, and no pass begins before it returns. queue is the queue of the controller; started gets the calls
+// for externals, so that they can be awaited at the end. The triggers start last, because they begin passes.
+func (r *Reconciler[T]) start(
+	ctx context.Context, mgr ctrl.Manager, prototype T, stores stores,
+	queue workqueue.TypedRateLimitingInterface[reconcile.Request], started chan<- *enginereconcile.Externals,
+) error {
+	ctx = logging.Into(ctx, mgr.GetLogger())
+	if err := stores.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
+		return err
 	}
-	return b.Complete(r)
+	local, err := r.connect(ctx, mgr.GetConfig())
+	if err != nil {
+		return err
+	}
+	local.Operator = target.OperatorOf(mgr.GetConfig())
+	p, err := r.build(ctx, local, mgr.GetScheme(), stores, r.options.Fetcher)
+	if err != nil {
+		return err
+	}
+	if err := r.checkWatchScope(p.local); err != nil {
+		return err
+	}
+	if err := p.metrics.Start(ctx); err != nil {
+		return err
+	}
+	p.metrics.ExportBudget(ctx, p.budget)
+	r.runner = r.newRunner(p, r.newPorts(ctx, p, mgr.GetConfig().UserAgent))
+	started <- r.runner.Externals
+	collected := collectedComponents{stores: stores, states: r.states, wake: r.triggers.wake}
+	go r.newCollector(p, collected).Run(ctx)
+	guards := applier.GuardCollector{
+		Applier: p.applier, Client: p.local.Own(), Owners: collected, Clock: clock.RealClock{},
+		SkipSearch: r.options.Watching.Scope == WatchScopeNamespaces,
+	}
+	go guards.Run(ctx)
+	r.local.Store(p.local)
+	go r.options.Limits.IdleInventory.kept().Run(ctx, r.states.DropIdleInventories)
+	r.eventSources.Start(ctx, r.eventSourceHost(p))
+	context.AfterFunc(ctx, r.options.monitor(r.name).ExportEventSources(r.eventSources))
+	r.triggers.start(
+		func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) },
+		func(name types.NamespacedName) { r.runner.Externals.Demand(stores.owners.Known(name)) })
+	return nil
 }
 
 // waitForCalls returns a runnable that ends when the manager stops, after the calls for externals have ended.
