@@ -89,7 +89,8 @@ func (r Runner) placed(test *unstructured.Unstructured) (*unstructured.Unstructu
 	return test, nil
 }
 
-// create creates the object of a test. A former object of the test is deleted first.
+// create creates the object of a test. If the object has the delete policy before-hook-creation, a previous one is
+// deleted first. A namespace or another object that holds others is used as it is.
 func (r Runner) create(ctx context.Context, test *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	previous := test.DeepCopy()
 	switch err := r.Cluster.Get(ctx, client.ObjectKeyFromObject(test), previous); {

@@ -63,7 +63,8 @@ func Run(ctx context.Context, args []string, streams genericiooptions.IOStreams)
 	return int(failure.Code)
 }
 
-// classify returns the exit code and the kind of an error, with its whole message.
+// classify returns an error with its exit code, and with its whole message. Errors of cobra are misuse, and refer to
+// --help.
 func classify(err error) *exit.Error {
 	if known, ok := errors.AsType[*exit.Error](err); ok {
 		return &exit.Error{Code: known.Code, Usage: known.Usage, Shown: known.Shown, Err: err}

@@ -17,13 +17,13 @@ type PlanDropped struct {
 // String returns the object, the place and the field.
 func (d PlanDropped) String() string { return withPlace(d.Dependent, d.Place) + ": " + d.Field }
 
-// DroppedFields returns dropped fields with their places. The function of returns the source file of a dependent, and
-// empty if it is not known.
-func DroppedFields(fields []result.DroppedField, of func(dependent, field string) string) []PlanDropped {
+// DroppedFields returns dropped fields with their places. placeOf returns the source file of a field of a dependent; it
+// is empty if it is not known.
+func DroppedFields(fields []result.DroppedField, placeOf func(dependent, field string) string) []PlanDropped {
 	var dropped []PlanDropped
 	for _, d := range fields {
 		object := d.Key.String()
-		dropped = append(dropped, PlanDropped{Dependent: object, Field: d.Field, Place: of(object, d.Field)})
+		dropped = append(dropped, PlanDropped{Dependent: object, Field: d.Field, Place: placeOf(object, d.Field)})
 	}
 	return dropped
 }

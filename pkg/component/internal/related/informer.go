@@ -27,7 +27,7 @@ type informer struct {
 	reads singleflight.Group
 }
 
-// newInformer returns an informer without watches.
+// newInformer returns an informer whose watches are not started.
 func newInformer(
 	convert converter, port *eventsources.Port, cluster eventsources.Cluster, namespaces []string,
 ) *informer {

@@ -79,7 +79,7 @@ func (r *Objects) Track(ctx context.Context, obj client.Object, clusters eventso
 	if name.Namespace == "" {
 		r.clusterScoped.Store(true)
 	}
-	port := r.users.running(name, tracked{obj, clusters})
+	port := r.users.portOrKeep(name, tracked{obj, clusters})
 	if port == nil {
 		return
 	}

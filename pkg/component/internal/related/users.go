@@ -77,9 +77,9 @@ func (s *users) end() {
 	s.of, s.informers, s.early = map[types.NamespacedName]*user{}, map[any]*informer{}, nil
 }
 
-// running returns the port while the event source runs. Otherwise it returns nil, and before the begin it stores the
-// component.
-func (s *users) running(name types.NamespacedName, t tracked) *eventsources.Port {
+// portOrKeep returns the port while the event source runs. Otherwise it returns nil. Before the start it keeps the
+// component, so that the start assigns it an informer.
+func (s *users) portOrKeep(name types.NamespacedName, t tracked) *eventsources.Port {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

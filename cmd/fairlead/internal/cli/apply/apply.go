@@ -99,11 +99,12 @@ func NewApply(base command.Base) *cobra.Command {
 		Short: "Apply a folder or an archive as a component",
 		Long:  applyHelp,
 		Args: func(cmd *cobra.Command, args []string) error {
-			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
-			// error explains the difference.
+			// The manifest names the component, so the only argument is the source.
 			if len(args) == 1 && command.HasManifest(o.spec.values.Files) {
 				return nil
 			}
+			// "kubectl apply -f FILE" takes no arguments, so a person may call fairlead apply in the same way. The
+			// error explains the difference.
 			if err := o.spec.values.Manifest(); len(args) < 2 && err != nil {
 				return exit.BadInput("%w", err)
 			}

@@ -41,7 +41,8 @@ func WarnOfOperatorIn(o cluster.Operator, namespaces []string, warn func(error))
 }
 
 // WarnOfAbsence warns that no operator serves a component that a command has written without waiting. It says nothing
-// if no Lease is known, because the command does not show a status.
+// if it is not known whether an operator runs. Only a command that shows a status, which may be old, warns of that; see
+// WarnOfOperator.
 func WarnOfAbsence(ctx context.Context, f cluster.Object, warn func(error)) {
 	if o := f.Cluster.Operator(ctx, f.Target); o.State == cluster.OperatorAbsent {
 		warn(fmt.Errorf("nothing happens before an operator runs: %s", o.Message))
