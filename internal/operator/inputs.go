@@ -157,7 +157,7 @@ func newPoller(o fetch.Options, hosts PollHosts) *poller {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
-	o.Transport = hostGuard{hosts, o.Transport}
+	o.Transport = hostCheck{hosts, o.Transport}
 	p := &poller{client: fetch.NewHTTP(o), calls: lru.New(maxCalls)}
 	p.values = eventsource.PollingEach(polledInput, eventsource.PollOptions[*v1alpha1.Component, polled]{
 		Fetch: p.fetch,

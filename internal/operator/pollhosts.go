@@ -49,14 +49,14 @@ func (h PollHosts) allows(host string) bool {
 	return false
 }
 
-// hostGuard refuses requests to other hosts, also after redirects.
-type hostGuard struct {
+// hostCheck refuses requests to other hosts, also after redirects.
+type hostCheck struct {
 	hosts PollHosts
 	next  http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (g hostGuard) RoundTrip(r *http.Request) (*http.Response, error) {
+func (g hostCheck) RoundTrip(r *http.Request) (*http.Response, error) {
 	if host := r.URL.Hostname(); !g.hosts.allows(host) {
 		return nil, &hostError{host}
 	}

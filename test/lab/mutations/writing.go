@@ -53,7 +53,7 @@ var writing = []mutation{
 	},
 	{
 		"a replace records no managed fields", "execute/replace.go",
-		`if err := recordUpdate(updated, a, w.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
+		`if err := rewriteUpdate(updated, a, w.reconciler); err != nil {`, `if err := error(nil); err != nil {`,
 		"Dependents with fields of other managers: update policy replace",
 	},
 	{

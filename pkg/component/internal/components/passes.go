@@ -32,8 +32,8 @@ type Passes struct{ states States }
 // NewPasses returns the in-flight passes of a process.
 func NewPasses(states States) *Passes { return &Passes{states} }
 
-// Pass is an in-flight pass over one component. The lock of the component's State guards the fields of the pass.
-type Pass struct {
+// InFlight is an in-flight pass over one component. The lock of the component's State guards the fields of the pass.
+type InFlight struct {
 	state *State
 	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest
 	// describes the latest version that the watch has delivered since the pass began.
@@ -46,11 +46,11 @@ type Pass struct {
 
 // Begin starts a pass. The caller must call it before it loads the component, so that no change is missed, and must
 // call End when the pass is over.
-func (p *Passes) Begin(name types.NamespacedName) *Pass {
+func (p *Passes) Begin(name types.NamespacedName) *InFlight {
 	state := p.states.Of(name)
 	state.mu.Lock()
 	defer state.mu.Unlock()
-	state.pass = &Pass{
+	state.pass = &InFlight{
 		state: state, superseded: make(chan struct{}),
 		runsToCompletion: state.interruptions >= maxInterruptions,
 	}
@@ -72,7 +72,7 @@ func (p *Passes) RunsToCompletion(name types.NamespacedName) bool {
 	return pass != nil && pass.runsToCompletion
 }
 
-func (p *Passes) inFlight(name types.NamespacedName) *Pass {
+func (p *Passes) inFlight(name types.NamespacedName) *InFlight {
 	state := p.states.Known(name)
 	if state == nil {
 		return nil
@@ -134,7 +134,7 @@ func (p *Passes) observe(obj any, gone bool) {
 }
 
 // Loaded sets the version of the component that the pass works with.
-func (p *Pass) Loaded(obj client.Object) {
+func (p *InFlight) Loaded(obj client.Object) {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
 	p.loaded = requestOf(obj)
@@ -142,7 +142,7 @@ func (p *Pass) Loaded(obj client.Object) {
 }
 
 // check closes the channel if the newest version supersedes the loaded version. The caller holds the lock.
-func (p *Pass) check() {
+func (p *InFlight) check() {
 	if p.isSuperseded || p.loaded == nil || p.newest == nil || !p.newest.supersedes(p.loaded, p.runsToCompletion) {
 		return
 	}
@@ -151,7 +151,7 @@ func (p *Pass) check() {
 }
 
 // Superseded reports whether the pass must end because of a newer version of the component.
-func (p *Pass) Superseded() bool {
+func (p *InFlight) Superseded() bool {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
 	return p.isSuperseded
@@ -159,12 +159,12 @@ func (p *Pass) Superseded() bool {
 
 // Interrupted reports whether a pass that ended with err must be repeated without a report in the status: the pass was
 // superseded, another client wrote the component, or the operator is stopping.
-func (p *Pass) Interrupted(err error) bool {
+func (p *InFlight) Interrupted(err error) bool {
 	return passerror.Interrupted(err) || err != nil && p.Superseded()
 }
 
 // Finish counts consecutive interrupted passes. A pass that was not interrupted resets the count.
-func (p *Pass) Finish(interrupted bool) {
+func (p *InFlight) Finish(interrupted bool) {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
 	if !interrupted {
@@ -175,7 +175,7 @@ func (p *Pass) Finish(interrupted bool) {
 }
 
 // End ends the pass. Versions that the watch delivers after the end are ignored.
-func (p *Pass) End() {
+func (p *InFlight) End() {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
 	if p.state.pass == p {

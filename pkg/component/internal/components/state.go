@@ -31,7 +31,7 @@ type State struct {
 	// updates are the writes of the author whose events have not arrived.
 	updates updates
 	// pass is the in-flight pass.
-	pass *Pass
+	pass *InFlight
 	// interruptions is the number of consecutive passes that were interrupted.
 	interruptions int
 	// assumedCluster is the cluster id that the component's status names, as long as the API server has not confirmed

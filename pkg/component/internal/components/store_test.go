@@ -21,13 +21,13 @@ func versioned(uid types.UID, version string) *gadget {
 }
 
 func TestLastWriteIsKeptUntilCacheHasCaughtUp(t *testing.T) {
-	type step func(*cluster, *Pass)
-	end := func(c *cluster, p *Pass) { c.store.EndPass(c.t.Context(), app, p) }
+	type step func(*cluster, *InFlight)
+	end := func(c *cluster, p *InFlight) { c.store.EndPass(c.t.Context(), app, p) }
 	write := func(version string) step {
-		return func(c *cluster, _ *Pass) { c.store.keepWrite(versioned("u1", version)) }
+		return func(c *cluster, _ *InFlight) { c.store.keepWrite(versioned("u1", version)) }
 	}
 	event := func(uid types.UID, version string) step {
-		return func(c *cluster, _ *Pass) {
+		return func(c *cluster, _ *InFlight) {
 			c.cached = versioned(uid, version)
 			c.store.DropWrite(c.cached)
 		}

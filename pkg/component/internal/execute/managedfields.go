@@ -92,14 +92,14 @@ func (w *writer) sendManagedFields(
 	return patched.GetResourceVersion(), nil
 }
 
-// recordUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
+// rewriteUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
 // every field of the manifest. By default, the API server adds only fields whose values change to our entry. Fields
 // with equal values stay in the entry of their first manager. Then a later change of such a field by another client
 // would not change our entry. The fields of the manifest are also removed from the entries of previous managers.
 //
 // Each value that is set has a manager. So the entries of all managers together show which lists have items that are
 // identified by keys.
-func recordUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
+func rewriteUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
 	entries := updated.GetManagedFields()
 	fields, err := fieldsOf(a, entries)
 	if err != nil {

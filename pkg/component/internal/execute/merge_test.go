@@ -253,7 +253,7 @@ data: {a: x, fresh: z}
 	theirs := inspect.Entry(updated.GetManagedFields(), "somebody", metav1.ManagedFieldsOperationUpdate)
 
 	a := plan.Action{Object: &manifests.Object{Body: manifest}, PreviousManagers: []string{"kubectl-create"}}
-	if err := recordUpdate(updated, a, reconciler); err != nil {
+	if err := rewriteUpdate(updated, a, reconciler); err != nil {
 		t.Fatal(err)
 	}
 	entries := updated.GetManagedFields()

@@ -98,7 +98,7 @@ func (e *Executor) ask(ctx context.Context, a plan.Action) error {
 			return err
 		}
 		creates := a.Verb == plan.VerbCreate
-		// Only dry runs of applies are kept from servers that might write; see transport.WithDryRunGuard.
+		// Only dry runs of applies are kept from servers that might write; see transport.WithDryRunCheck.
 		if creates && a.Policy == metav1alpha1.UpdateReplace && builtintypes.IsBuiltIn(a.Key.Group) {
 			options := metav1.CreateOptions{FieldManager: w.view.FieldManager(), DryRun: []string{metav1.DryRunAll}}
 			_, err = resource.Create(ctx, a.Object.Body, options)

@@ -52,7 +52,7 @@ func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, er
 	if entries := w.restoredFields(ctx, resource, live, a); entries != nil {
 		updated.SetManagedFields(entries)
 	}
-	if err := recordUpdate(updated, a, w.reconciler); err != nil {
+	if err := rewriteUpdate(updated, a, w.reconciler); err != nil {
 		return nil, err
 	}
 	updated.SetManagedFields(w.view.SentFields(updated.GetManagedFields()))

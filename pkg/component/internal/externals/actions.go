@@ -128,7 +128,7 @@ func (a action) remove(t *step) {
 }
 
 // resume continues what an earlier pass or process began: a deletion, a create whose effect is not known, observations.
-func (p *Pass) resume(t *step) {
+func (p *SessionInput) resume(t *step) {
 	s := &t.s
 	if s.isBlocked() || s.wanted.account == (accountKey{}) {
 		return

@@ -25,7 +25,7 @@ type inputs struct {
 	entries   map[manifests.Key]metav1alpha1.InventoryEntry
 }
 
-func (p *Pass) inputs() inputs {
+func (p *SessionInput) inputs() inputs {
 	in := inputs{desired: externalsIn(p.Desired), entries: map[manifests.Key]metav1alpha1.InventoryEntry{}}
 	for _, e := range p.Inventory {
 		if e.External {
@@ -52,7 +52,7 @@ func (in inputs) keys() []manifests.Key {
 }
 
 // enter enters the desired manifest and the entry of the inventory.
-func (p *Pass) enter(t *step, in inputs) {
+func (p *SessionInput) enter(t *step, in inputs) {
 	w, r := &t.s.wanted, &t.s.recorded
 	previous := w.desired
 	w.component, w.desired = in.component, in.desired[w.key]
@@ -68,7 +68,7 @@ func (p *Pass) enter(t *step, in inputs) {
 	}
 }
 
-func (p *Pass) driver(kind string) external.Driver {
+func (p *SessionInput) driver(kind string) external.Driver {
 	i := slices.IndexFunc(p.Drivers, func(d external.Driver) bool { return d.Info().Kind == kind })
 	if i < 0 {
 		return nil
@@ -89,7 +89,7 @@ func references(s *situation) []metav1alpha1.Reference {
 }
 
 // enterContents enters the contents of references, and what the handler says about the external.
-func (p *Pass) enterContents(t *step, contents map[metav1alpha1.Reference]Content) {
+func (p *SessionInput) enterContents(t *step, contents map[metav1alpha1.Reference]Content) {
 	s, w := &t.s, &t.s.wanted
 	w.contents, w.unusable = contents, nil
 	if w.driver == nil {
@@ -122,7 +122,7 @@ func check(driver external.Driver, request external.Request) external.Findings {
 }
 
 // identify returns the id that an external has, or gets, if it is known before: by its manifest, or by its kind.
-func (p *Pass) identify(s *situation, findings external.Findings) string {
+func (p *SessionInput) identify(s *situation, findings external.Findings) string {
 	applied := s.recorded.applied()
 	switch {
 	case s.isUncertain():
@@ -137,7 +137,7 @@ func (p *Pass) identify(s *situation, findings external.Findings) string {
 }
 
 // isUnchanged reports whether the desired manifest is the manifest of the recorded entry.
-func (p *Pass) isUnchanged(s *situation) bool {
+func (p *SessionInput) isUnchanged(s *situation) bool {
 	desired, entry := s.wanted.desired, s.recorded.entry
 	switch {
 	case desired == nil:
@@ -149,7 +149,7 @@ func (p *Pass) isUnchanged(s *situation) bool {
 }
 
 // problem returns the failure of an external that no call can be made for. invalid says why its spec cannot be used.
-func (p *Pass) problem(s *situation, invalid error) *plan.Failure {
+func (p *SessionInput) problem(s *situation, invalid error) *plan.Failure {
 	if s.isDone() {
 		return nil
 	}
@@ -168,7 +168,7 @@ func (p *Pass) problem(s *situation, invalid error) *plan.Failure {
 }
 
 // rendersAny reports whether an object that a reference names is in the apply set.
-func (p *Pass) rendersAny(refs []metav1alpha1.Reference) bool {
+func (p *SessionInput) rendersAny(refs []metav1alpha1.Reference) bool {
 	return slices.ContainsFunc(refs, func(ref metav1alpha1.Reference) bool {
 		key := manifests.Key{Kind: string(ref.Kind), Namespace: p.Owner.Namespace, Name: ref.Name}
 		return slices.ContainsFunc(p.Desired, func(o manifests.Object) bool { return o.Key == key })

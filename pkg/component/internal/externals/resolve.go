@@ -19,7 +19,7 @@ type Resolution struct {
 
 // resolve returns the state that the answer of a person makes. next is nil if the record is to be removed. changes is
 // false if no person answered, or if the answer is about another attempt.
-func (p *Pass) resolve(t *step) (next *externalstate.State, changes bool) {
+func (p *SessionInput) resolve(t *step) (next *externalstate.State, changes bool) {
 	s, o := &t.s, &t.s.observed
 	answer, answered := p.Resolved[s.wanted.key]
 	if !answered {

@@ -15,8 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Pass is a pass over the externals of a component.
-type Pass struct {
+// SessionInput describes a pass over the externals of a component.
+type SessionInput struct {
 	Owner manifests.Owner
 	// Component returns a copy of the component.
 	Component func() client.Object
@@ -51,14 +51,14 @@ type Content struct {
 // Session implements applier.Externals for one pass.
 type Session struct {
 	component *component
-	pass      Pass
+	pass      SessionInput
 	// prepared are the externals of the current actions whose intents are recorded.
 	prepared map[manifests.Key]bool
 }
 
 // Begin begins a pass. It loads the recorded states, and enters the desired objects, the inventory and the references.
 // The result is nil if the component has no externals.
-func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
+func (m *Manager) Begin(ctx context.Context, p SessionInput) (*Session, error) {
 	in := p.inputs()
 	if len(in.keys()) == 0 && !p.Recorded && m.Empty(p.Owner) {
 		return nil, nil
@@ -102,7 +102,7 @@ func (m *Manager) Begin(ctx context.Context, p Pass) (*Session, error) {
 
 // enterAll reads the recorded states, and enters the desired objects and the inventory. It returns the references that
 // the externals need. The caller holds the lock of the recorder.
-func (p *Pass) enterAll(ctx context.Context, c *component, in inputs) (refs []metav1alpha1.Reference, err error) {
+func (p *SessionInput) enterAll(ctx context.Context, c *component, in inputs) (refs []metav1alpha1.Reference, err error) {
 	if err := c.recorder.load(ctx); err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func newUpkeep() *upkeep {
 
 // add adds an external: the answer of a person, the attempt to continue a deletion, and the removal of what nothing
 // needs any more.
-func (u *upkeep) add(t *step, p *Pass) {
+func (u *upkeep) add(t *step, p *SessionInput) {
 	key := t.s.wanted.key
 	if next, changes := p.resolve(t); changes {
 		u.changes[key] = next

@@ -76,7 +76,7 @@ func TestUpkeep(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			u, s := newUpkeep(), &step{s: desiring(t, plain, tc.changes...)}
-			u.add(s, &Pass{})
+			u.add(s, &SessionInput{})
 			next, changes := u.changes[testKey]
 			if removes := changes && next == nil; removes != tc.removes {
 				t.Errorf("removes: %t", removes)
@@ -133,7 +133,7 @@ func TestAnswersOfAPerson(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, s := &Pass{}, &step{s: desiring(t, plain, tc.changes...)}
+			p, s := &SessionInput{}, &step{s: desiring(t, plain, tc.changes...)}
 			if tc.answer != nil {
 				p.Resolved = map[manifests.Key]Resolution{testKey: *tc.answer}
 			}
@@ -196,7 +196,7 @@ func TestWhyNoCallCanBeMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := desiring(t, plain, tc.changes...)
-			p := &Pass{Owner: testOwner, Desired: tc.desired}
+			p := &SessionInput{Owner: testOwner, Desired: tc.desired}
 			f := p.problem(&s, tc.invalid)
 			if f == nil {
 				f = &plan.Failure{}

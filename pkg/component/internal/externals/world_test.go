@@ -243,7 +243,7 @@ func (w *world) operate(d time.Duration, bodies ...*unstructured.Unstructured) {
 func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 	w.t.Helper()
 	ctx := w.t.Context()
-	session, err := w.manager.Begin(ctx, externals.Pass{
+	session, err := w.manager.Begin(ctx, externals.SessionInput{
 		Owner: shop, Component: func() client.Object { return &unstructured.Unstructured{} }, Drivers: w.drivers,
 		Desired: desired, Inventory: w.inventory.Sorted(), Revision: w.revision, Trigger: "1", Resolved: w.resolved,
 		Recorded: w.recorded, Requested: w.requested,

@@ -71,9 +71,9 @@ type definitionWatch struct {
 	unserved map[*watchState]bool
 }
 
-// recordReason notes whether the type of a watch is served. The argument reason is the reason why the objects of the
+// noteReason notes whether the type of a watch is served. The argument reason is the reason why the objects of the
 // watch are not known. A watch that no component uses is ignored, because a stopped watch may still report a failure.
-func (d *definitionWatch) recordReason(w *watchState, reason plan.WaitReason) {
+func (d *definitionWatch) noteReason(w *watchState, reason plan.WaitReason) {
 	if reason == plan.WaitNotServed && len(w.users) > 0 {
 		d.unserved[w] = true
 	} else {

@@ -116,14 +116,14 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 			w.put(object)
 		}
 	}
-	w.recordMissing(listed, resourceVersion)
+	w.noteMissing(listed, resourceVersion)
 	for key, old := range w.objects.observed {
 		if !listed[key] && !inspect.Newer(old.ResourceVersion, resourceVersion) {
 			w.remove(key)
 			w.handle(key, event{owner: old.Owner, resourceVersion: resourceVersion, deletion: true})
 		}
 	}
-	w.recordList()
+	w.noteList()
 	return nil
 }
 
@@ -207,10 +207,10 @@ func (w *dependentWatch) remove(key manifests.Key) {
 	}
 }
 
-// recordMissing handles objects that are missing from a list, because no event will show that such an object was
+// noteMissing handles objects that are missing from a list, because no event will show that such an object was
 // deleted before the list. If the reconciler deleted the object, its UID is removed from the map deleted. If a write to
 // the object is in flight, the version of the list is stored as the version of the deletion. The caller holds the lock.
-func (w *dependentWatch) recordMissing(listed map[manifests.Key]bool, resourceVersion string) {
+func (w *dependentWatch) noteMissing(listed map[manifests.Key]bool, resourceVersion string) {
 	for key := range w.objects.deleted {
 		if !listed[key] {
 			delete(w.objects.deleted, key)

@@ -147,7 +147,7 @@ func (w *instanceWatch) Replace(list []any, _ string) error {
 	if w.progress.synced() && !maps.Equal(old, w.objects) {
 		w.observer.components.enqueueAll(w.users)
 	}
-	w.recordList()
+	w.noteList()
 	return nil
 }
 

@@ -54,7 +54,7 @@ func (w *referenceWatch) retryNow() {
 func (w *referenceWatch) listFailed(f watchFailure) {
 	w.references.mu.Lock()
 	defer w.references.mu.Unlock()
-	if w.progress.recordFailure(f); w.progress.synced() {
+	if w.progress.noteFailure(f); w.progress.synced() {
 		w.updateSynced()
 		return
 	}

@@ -46,10 +46,10 @@ type progress struct{ listed, watching bool }
 
 func (p progress) synced() bool { return p.listed && p.watching }
 
-// recordFailure updates the progress after a failed list or watch. If the API server refused the request, the objects
+// noteFailure updates the progress after a failed list or watch. If the API server refused the request, the objects
 // are no longer known. After any other failure, such as a network failure, listed objects remain known, even if no
 // watch is open, because the loop lists them again after the pause.
-func (p *progress) recordFailure(f watchFailure) {
+func (p *progress) noteFailure(f watchFailure) {
 	if f.definite || !p.listed {
 		*p = progress{}
 		return

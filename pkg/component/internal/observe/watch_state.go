@@ -55,7 +55,7 @@ func (s *watchState) listFailed(f watchFailure) {
 	}
 	s.observer.mu.Lock()
 	defer s.observer.mu.Unlock()
-	if s.progress.recordFailure(f); s.progress.synced() {
+	if s.progress.noteFailure(f); s.progress.synced() {
 		f = watchFailure{}
 	}
 	s.setReason(f.reason, f.message)
@@ -69,8 +69,8 @@ func (s *watchState) watchOpened() {
 	s.updateSynced()
 }
 
-// recordList notes that a list was stored. The caller holds the lock.
-func (s *watchState) recordList() {
+// noteList notes that a list was stored. The caller holds the lock.
+func (s *watchState) noteList() {
 	s.progress.listed = true
 	s.updateSynced()
 }
@@ -88,7 +88,7 @@ func (s *watchState) setReason(reason plan.WaitReason, message string) {
 	changed := s.reason != reason
 	s.reason, s.message = reason, message
 	if changed {
-		s.observer.definitions.recordReason(s, reason)
+		s.observer.definitions.noteReason(s, reason)
 		s.observer.components.enqueueAll(s.users)
 	}
 }

@@ -44,7 +44,7 @@ func ForApply(f Facts) Plan {
 	p.resetCompleted(f)
 	p.markUndefined(f)
 	p.prune(f)
-	p.recordBegun()
+	p.noteBegun()
 	return p
 }
 
@@ -227,9 +227,9 @@ func (p *Plan) add(c candidate, d decision) {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded && !p.Held {
 			p.Record = true
 			p.Inventory[c.object.Key] = c.newEntry()
-			p.Inventory.recordPossibleGuard(c, c.live.Presence == Present)
+			p.Inventory.notePossibleGuard(c, c.live.Presence == Present)
 		}
-		p.Inventory.recordPossibleGuard(c, d.action != nil && d.action.Reason.AdoptsUnowned())
+		p.Inventory.notePossibleGuard(c, d.action != nil && d.action.Reason.AdoptsUnowned())
 	}
 	if d.entry != nil {
 		p.replaceEntry(c, *d.entry)
@@ -237,7 +237,7 @@ func (p *Plan) add(c candidate, d decision) {
 	p.updateEntry(c, d.action == nil && (d.waiting == nil || d.applied) && c.unbound == nil)
 	p.scheduleTimeout(c, d)
 	p.scheduleLeftAlone(c)
-	inConflict := p.recordRepairs(c, d)
+	inConflict := p.noteRepairs(c, d)
 	switch {
 	case d.action != nil:
 		p.Applied = false

@@ -111,7 +111,7 @@ func (p *Plan) applyGraph(f Facts, inGraph []manifests.Object) {
 		}
 		if d.action != nil && (d.repair || !f.Hold) {
 			p.Actions = addAction(p.Actions, *d.action)
-			p.recordDependencies(c, *d.action)
+			p.noteDependencies(c, *d.action)
 		}
 	}
 }
@@ -213,9 +213,9 @@ func (c candidate) heldSince(e metav1alpha1.InventoryEntry) time.Time {
 	return time.Unix(start, 0)
 }
 
-// recordDependencies updates the entry of an object that is about to be written. Until the write is confirmed, the
+// noteDependencies updates the entry of an object that is about to be written. Until the write is confirmed, the
 // entry has the previous and the new dependencies, so that a deletion after a crash keeps the order of both.
-func (p *Plan) recordDependencies(c candidate, a Action) {
+func (p *Plan) noteDependencies(c candidate, a Action) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded || !a.Verb.Writes() {
 		return

@@ -130,10 +130,10 @@ func (p *Plan) removeGuardOfDesired(f Facts) {
 	}
 }
 
-// recordPossibleGuard records that a guard may exist for a definition, if the definition exists before it is recorded.
+// notePossibleGuard records that a guard may exist for a definition, if the definition exists before it is recorded.
 // An earlier component of the same name may have set up the guard, and its finalizer may have been removed by force
 // during its deletion.
-func (inv Inventory) recordPossibleGuard(c candidate, found bool) {
+func (inv Inventory) notePossibleGuard(c candidate, found bool) {
 	if e := inv[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true
 		inv[c.object.Key] = e
@@ -179,7 +179,7 @@ func (p *Plan) guard(f Facts, unprotected []removal) {
 	case !covered:
 		action.Verb = VerbGuard
 		p.Actions = append(p.Actions, action)
-		p.recordGuarded(unprotected)
+		p.noteGuarded(unprotected)
 	case g.EffectiveSince.IsZero() && !g.Probed.Equal(f.Now):
 		action.Verb = VerbProbe
 		action.Definitions = nil
@@ -199,10 +199,10 @@ func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Fail
 	}
 }
 
-// recordGuarded sets the field Guarded in the inventory entries of the definitions that are to be deleted. The
+// noteGuarded sets the field Guarded in the inventory entries of the definitions that are to be deleted. The
 // inventory is written before the guard, the admission policy that denies new instances. So after a crash the next pass
 // knows that the guard may exist, and removes the guard if it is not needed.
-func (p *Plan) recordGuarded(unprotected []removal) {
+func (p *Plan) noteGuarded(unprotected []removal) {
 	for _, r := range unprotected {
 		e := p.Inventory[r.key]
 		p.Record = p.Record || !e.Guarded

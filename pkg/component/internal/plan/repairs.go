@@ -167,9 +167,9 @@ func (c candidate) waitsForRepair() bool {
 	return c.repairs.Deferred && c.now.Before(repairDue(c, c.repairs))
 }
 
-// recordRepairs enters the repairs of an object into the plan, unless the last repair has lasted long enough.
-// recordRepairs reports whether the object has a repair conflict.
-func (p *Plan) recordRepairs(c candidate, d decision) bool {
+// noteRepairs enters the repairs of an object into the plan, unless the last repair has lasted long enough.
+// noteRepairs reports whether the object has a repair conflict.
+func (p *Plan) noteRepairs(c candidate, d decision) bool {
 	r := c.repairs
 	if d.repairs != nil {
 		r = *d.repairs

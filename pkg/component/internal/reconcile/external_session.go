@@ -34,8 +34,8 @@ type Externals struct {
 	GVK schema.GroupVersionKind
 }
 
-// externalPass is what a pass knows about the externals of its component.
-type externalPass struct {
+// externalInput is what a pass knows about the externals of its component.
+type externalInput struct {
 	owner     manifests.Owner
 	target    target.Target
 	desired   []manifests.Object
@@ -45,7 +45,7 @@ type externalPass struct {
 
 // begin opens the externals of a component for a pass. The result is nil if the component has none.
 func (e *Externals) begin(
-	ctx context.Context, c *Component, reconciler string, p externalPass,
+	ctx context.Context, c *Component, reconciler string, p externalInput,
 ) (applier.Externals, error) {
 	if e == nil {
 		return nil, nil
@@ -54,7 +54,7 @@ func (e *Externals) begin(
 	if err != nil {
 		return nil, err
 	}
-	session, err := e.Manager.Begin(ctx, externals.Pass{
+	session, err := e.Manager.Begin(ctx, externals.SessionInput{
 		Owner: p.owner, Component: func() client.Object { return e.typed(c.Object) }, Drivers: c.Externals,
 		Desired: p.desired, Inventory: p.inventory, Trigger: p.trigger, Resolved: resolved, KeepSecrets: kubeconfigs(c),
 		Requested: requestedAt(c.Object, reconciler),

@@ -118,7 +118,7 @@ func (r *Runner) report(
 	r.Tell(c.Object, status.OverrideEvent(before, c.GetStatus()))
 	r.tellDependents(c, o)
 	logPass(ctx, before, c.GetStatus(), o.Changes)
-	after := c.State.Schedule.Next(schedule.Pass{
+	after := c.State.Schedule.Next(schedule.Result{
 		Outcome: o, Failure: f, State: v.State, Reason: v.Reason, ProgressingSince: c.GetStatus().ProgressingSince,
 		Request: r.requestOf(c), Now: r.Clock.Now(),
 	}, in)
@@ -193,7 +193,7 @@ func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome,
 func (r *Runner) interrupt(
 	ctx context.Context,
 	c *Component,
-	inFlight *components.Pass,
+	inFlight *components.InFlight,
 	o outcome.Outcome,
 ) time.Duration {
 	r.Metrics.Pass(ctx, telemetry.ResultInterrupted, nil)

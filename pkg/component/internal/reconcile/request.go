@@ -56,7 +56,7 @@ func (p *Pass) applyRequest(
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	request.Trigger, request.RepairNonce = trigger, nonce
 	request.Asked, request.HoldExports = set.Asked(), !due.IsZero()
-	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalInput{
 		owner: w.owner, target: w.target, desired: request.Desired, inventory: request.Inventory, trigger: trigger,
 	})
 	return request, due, err
@@ -96,7 +96,7 @@ func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request
 	if err != nil {
 		return request, err
 	}
-	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalPass{
+	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalInput{
 		owner: w.owner, target: w.target, inventory: request.Inventory, trigger: request.Trigger,
 	})
 	return request, err

@@ -27,7 +27,7 @@ func TestRetryAfterADenial(t *testing.T) {
 		if p == nil && o.Done() {
 			state = metav1alpha1.StateReady
 		}
-		return s.Next(Pass{Outcome: o, Failure: p, State: state, Request: request, Now: now}, in)
+		return s.Next(Result{Outcome: o, Failure: p, State: state, Request: request, Now: now}, in)
 	}
 	soon := func(t *testing.T, after time.Duration) { between(t, after, 400*time.Millisecond, 500*time.Millisecond) }
 	waited := func(d time.Duration) { now = now.Add(d) }

@@ -102,8 +102,8 @@ func (s *State) Again() { s.observing, s.waiting = time.Time{}, true }
 // does not wait for watches.
 func (s *State) ObservingSince() time.Time { return s.observing }
 
-// Pass is the part of the result of a pass that decides when the next pass is due.
-type Pass struct {
+// Result is the part of the result of a pass that decides when the next pass is due.
+type Result struct {
 	Outcome outcome.Outcome
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *passerror.Error
@@ -119,7 +119,7 @@ type Pass struct {
 
 // Next returns the delay before the next pass, unless an event starts a pass earlier. Next returns zero if only an
 // event starts the next pass.
-func (s *State) Next(p Pass, in Intervals) time.Duration {
+func (s *State) Next(p Result, in Intervals) time.Duration {
 	after := s.next(p, in)
 	left := timeLeft(p.ProgressingSince, in.Timeout, p.Now)
 	if p.State == metav1alpha1.StateProgressing && left > 0 && (after == 0 || left < after) {
@@ -129,11 +129,11 @@ func (s *State) Next(p Pass, in Intervals) time.Duration {
 }
 
 // isIdle reports whether only an event can end the wait of a component.
-func isIdle(p Pass) bool {
+func isIdle(p Result) bool {
 	return p.State == metav1alpha1.StateSuspended || p.Reason == metav1alpha1.ReasonForeignFinalizers
 }
 
-func (s *State) next(p Pass, in Intervals) time.Duration {
+func (s *State) next(p Result, in Intervals) time.Duration {
 	failed, terminal := p.Outcome.Failures()
 	switch {
 	case isIdle(p):

@@ -242,7 +242,7 @@ func TestNextPass(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
-			got := s.Next(Pass{
+			got := s.Next(Result{
 				Outcome: c.outcome, State: c.state, ProgressingSince: new(metav1.NewTime(start)), Now: start,
 				Request: Request{Deleting: c.state == goes},
 			}, in)
@@ -258,7 +258,7 @@ func TestDeadlinesUnderEvents(t *testing.T) {
 	}}
 	in := Intervals{Timeout: time.Minute, Retry: time.Hour}
 	for now := start; now.Before(start.Add(time.Minute)); now = now.Add(700 * time.Millisecond) {
-		after := s.Next(Pass{
+		after := s.Next(Result{
 			Outcome: waiting, State: metav1alpha1.StateProgressing, ProgressingSince: new(metav1.NewTime(start)), Now: now,
 		}, in)
 		if due := now.Add(after); !due.Equal(start.Add(time.Minute)) {
@@ -292,7 +292,7 @@ func TestNextPassAfterErrors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var s State
 			p := passerror.FromAuthor(c.err, "Failed", false)
-			between(t, s.Next(Pass{
+			between(t, s.Next(Result{
 				Failure: p, State: p.EffectiveState(), ProgressingSince: new(metav1.NewTime(start.Add(-c.since))), Now: start,
 			}, Intervals{Retry: time.Hour, Timeout: time.Minute}), c.low, c.high)
 		})

@@ -89,7 +89,7 @@ type Connection struct {
 // Connect returns a connection whose watches end with ctx. The client-side rate limit of config is not used, because
 // the API server limits requests itself.
 func Connect(ctx context.Context, config *rest.Config, o Options) (*Connection, error) {
-	config, err := transport.WithDryRunGuard(config)
+	config, err := transport.WithDryRunCheck(config)
 	if err != nil {
 		return nil, err
 	}

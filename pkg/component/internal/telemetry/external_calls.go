@@ -55,7 +55,7 @@ func (m Monitor) StartCall(ctx context.Context, c externals.Call) (context.Conte
 			message = err.Error()
 		}
 		m.Meter.CountExternalCall(c.Kind, method, string(r), time.Since(began))
-		span.RecordExternalResult(string(r), message)
+		span.SetExternalResult(string(r), message)
 		span.End()
 	}
 }

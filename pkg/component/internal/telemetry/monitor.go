@@ -24,7 +24,7 @@ func (m Monitor) Waves() *Waves { return &Waves{tracer: m.Tracer} }
 func (m Monitor) StartAction(ctx context.Context, a plan.Action) (context.Context, func(plan.Result)) {
 	ctx, span := m.Tracer.StartAction(metrics.WithKind(ctx, a.Key.GroupKind()), a)
 	return ctx, func(r plan.Result) {
-		span.RecordResult(r)
+		span.SetResult(r)
 		span.End()
 		if cause, repair := causes[a.Reason]; repair && r.Failure == nil && r.Verb == a.Verb && a.Verb.Writes() {
 			m.Meter.CountRepair(a.Key.GroupKind(), cause)

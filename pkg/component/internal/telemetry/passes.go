@@ -134,9 +134,9 @@ func (v *PassMetrics) Forget(name types.NamespacedName) {
 // Pass counts a pass that ended without a state of the component.
 func (v *PassMetrics) Pass(ctx context.Context, result string, err error) {
 	v.meter.CountPass(result)
-	v.tracer.RecordOutcome(ctx, result, "")
+	v.tracer.SetOutcome(ctx, result, "")
 	if err != nil {
-		v.tracer.RecordFailure(ctx, err.Error())
+		v.tracer.SetFailure(ctx, err.Error())
 	}
 }
 
@@ -147,9 +147,9 @@ func (v *PassMetrics) End(ctx context.Context, name types.NamespacedName, end Pa
 		result = resultRetrying
 	}
 	v.meter.CountPass(result)
-	v.tracer.RecordOutcome(ctx, result, end.Result.Reason)
+	v.tracer.SetOutcome(ctx, result, end.Result.Reason)
 	if failed || end.Result.NeedsPerson() {
-		v.tracer.RecordFailure(ctx, end.Result.Message)
+		v.tracer.SetFailure(ctx, end.Result.Message)
 	}
 	known := counted(end.Status)
 	known.RepairConflicts = len(end.Outcome.RepairConflicts)

@@ -69,15 +69,15 @@ func (t Tracer) StartPass(
 	return ctx, Span{span}
 }
 
-// RecordOutcome sets the outcome of a pass, and the reason for it, on the span in ctx.
-func (t Tracer) RecordOutcome(ctx context.Context, outcome, reason string) {
+// SetOutcome sets the outcome of a pass, and the reason for it, on the span in ctx.
+func (t Tracer) SetOutcome(ctx context.Context, outcome, reason string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetAttributes(attributeOutcome.String(outcome), attributeReason.String(reason))
 	}
 }
 
-// RecordFailure marks the span of a pass in ctx as failed.
-func (t Tracer) RecordFailure(ctx context.Context, message string) {
+// SetFailure marks the span of a pass in ctx as failed.
+func (t Tracer) SetFailure(ctx context.Context, message string) {
 	if t.tracer != nil {
 		trace.SpanFromContext(ctx).SetStatus(codes.Error, message)
 	}
@@ -130,8 +130,8 @@ func (t Tracer) StartExternalCall(ctx context.Context, c ExternalCall) (context.
 	return ctx, Span{span}
 }
 
-// RecordExternalResult sets the result of a call about an external. message is empty if it is no failure.
-func (s Span) RecordExternalResult(result, message string) {
+// SetExternalResult sets the result of a call about an external. message is empty if it is no failure.
+func (s Span) SetExternalResult(result, message string) {
 	if s.span == nil {
 		return
 	}
@@ -141,9 +141,9 @@ func (s Span) RecordExternalResult(result, message string) {
 	}
 }
 
-// RecordResult sets the result of an action: the verb that was carried out, which is Read after a conflict, and the
+// SetResult sets the result of an action: the verb that was carried out, which is Read after a conflict, and the
 // failure if there is one.
-func (s Span) RecordResult(r plan.Result) {
+func (s Span) SetResult(r plan.Result) {
 	if s.span == nil {
 		return
 	}

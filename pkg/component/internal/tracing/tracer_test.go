@@ -28,11 +28,11 @@ func TestTheZeroTracerAllocatesNothing(t *testing.T) {
 		)
 		waveCtx, wave := tracer.StartWave(ctx, 1, false)
 		_, write := tracer.StartAction(waveCtx, action)
-		write.RecordResult(result)
+		write.SetResult(result)
 		write.End()
 		wave.End()
-		tracer.RecordFailure(ctx, "no")
-		tracer.RecordOutcome(ctx, "Retrying", "Forbidden")
+		tracer.SetFailure(ctx, "no")
+		tracer.SetOutcome(ctx, "Retrying", "Forbidden")
 		pass.End()
 	})
 	if allocations != 0 {
@@ -60,11 +60,11 @@ func TestSpansOfAPass(t *testing.T) {
 		Key: manifests.Key{Kind: "ConfigMap", Namespace: "shop", Name: "settings"},
 	})
 	failure := &plan.Failure{Reason: plan.WaitForbidden, Message: "no right"}
-	action.RecordResult(plan.Result{Verb: plan.VerbRead, Failure: failure})
+	action.SetResult(plan.Result{Verb: plan.VerbRead, Failure: failure})
 	action.End()
 	wave.End()
-	tracer.RecordOutcome(ctx, "Retrying", "Forbidden")
-	tracer.RecordFailure(ctx, "no right")
+	tracer.SetOutcome(ctx, "Retrying", "Forbidden")
+	tracer.SetFailure(ctx, "no right")
 	pass.End()
 
 	spans := exporter.GetSpans()

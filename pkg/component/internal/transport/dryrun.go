@@ -54,11 +54,11 @@ func (d dryRunOnly) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s %s: a preview does not write", req.Method, req.URL.Path)
 }
 
-// dryRunGuard refuses a dry run of an apply if the server of the type might execute it as a write. Such a dry run is
+// dryRunCheck refuses a dry run of an apply if the server of the type might execute it as a write. Such a dry run is
 // sent for an update with the policy replace, if the managed fields of the object were removed (see restoredFields in
 // package execute), and for a manifest that is probably invalid (see Executor.Refused). Its result is not important
 // enough to risk a write.
-type dryRunGuard struct {
+type dryRunCheck struct {
 	next http.RoundTripper
 	// prefix is the part before /apis in the paths of requests.
 	prefix string
@@ -73,16 +73,16 @@ type dryRunGuard struct {
 // of a type may change, and the documents take some MiB of memory.
 const supportLifetime = time.Minute
 
-// WithDryRunGuard returns a copy of config whose clients send no dry run of an apply if the server of the type might
+// WithDryRunCheck returns a copy of config whose clients send no dry run of an apply if the server of the type might
 // execute it as a write.
-func WithDryRunGuard(config *rest.Config) (*rest.Config, error) {
+func WithDryRunCheck(config *rest.Config) (*rest.Config, error) {
 	return wrap(config, func(next http.RoundTripper, prefix string) http.RoundTripper {
-		return &dryRunGuard{next: next, prefix: prefix}
+		return &dryRunCheck{next: next, prefix: prefix}
 	})
 }
 
 // RoundTrip implements http.RoundTripper.
-func (g *dryRunGuard) RoundTrip(req *http.Request) (*http.Response, error) {
+func (g *dryRunCheck) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Method == http.MethodPatch && req.URL.Query().Has("dryRun") {
 		if why := g.currentSupport().lacking(req); why != "" {
 			return refuse(req, why)
@@ -92,7 +92,7 @@ func (g *dryRunGuard) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // currentSupport returns the cached dryRunSupport. The cache is emptied supportLifetime after its first use.
-func (g *dryRunGuard) currentSupport() *dryRunSupport {
+func (g *dryRunCheck) currentSupport() *dryRunSupport {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.support == nil {
@@ -107,7 +107,7 @@ func (g *dryRunGuard) currentSupport() *dryRunSupport {
 }
 
 // WrappedRoundTripper returns the wrapped transport. client-go looks for this method.
-func (g *dryRunGuard) WrappedRoundTripper() http.RoundTripper { return g.next }
+func (g *dryRunCheck) WrappedRoundTripper() http.RoundTripper { return g.next }
 
 // wrap returns a copy of config whose requests go through the transport that the function by returns. The argument
 // prefix of by is the part before /apis in the paths of the requests.

@@ -173,7 +173,7 @@ func TestDryRunOnlyRefusesWhatMayNotBeADryRun(t *testing.T) {
 	}
 }
 
-func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
+func TestDryRunCheckRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 	const things = "/clusters/one/apis/example.com/v1/namespaces/here/things/one"
 	const service = "/clusters/one/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
 	for _, c := range []struct {
@@ -202,7 +202,7 @@ func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("Authorization", "Bearer mine")
-			answer, err := (&dryRunGuard{next: preview.next, prefix: "/clusters/one"}).RoundTrip(req)
+			answer, err := (&dryRunCheck{next: preview.next, prefix: "/clusters/one"}).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,11 +216,11 @@ func TestDryRunGuardRefusesOnlyDryRunsOfAPIsThatDoNotSupportThem(t *testing.T) {
 	}
 }
 
-func TestDryRunGuardCachesTheServerOfAType(t *testing.T) {
+func TestDryRunCheckCachesTheServerOfAType(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const service = "/apis/apiregistration.k8s.io/v1/apiservices/v1.example.com"
 		preview, sent := aggregating(t, map[string]string{service: `{"spec":{}}`})
-		h := &dryRunGuard{next: preview.next}
+		h := &dryRunCheck{next: preview.next}
 		ask := func(ctx context.Context) {
 			const thing = "https://cluster/apis/example.com/v1/things/one?dryRun=All"
 			req, err := http.NewRequestWithContext(ctx, http.MethodPatch, thing, strings.NewReader("{}"))
@@ -267,7 +267,7 @@ func TestDryRunConfigs(t *testing.T) {
 	}{
 		{"a transport for dry runs only refuses a DELETE", DryRunOnly, 0, http.MethodDelete, false},
 		{"a transport for dry runs only sends a read", DryRunOnly, 0, http.MethodGet, true},
-		{"the dry-run guard sends a DELETE", WithDryRunGuard, time.Second, http.MethodDelete, true},
+		{"the dry-run check sends a DELETE", WithDryRunCheck, time.Second, http.MethodDelete, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			config, err := c.make(given)
