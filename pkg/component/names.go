@@ -40,8 +40,12 @@ func (o Options) checkNames(name string) error {
 	if slices.Contains(o.Names.PreviousFieldOwners, "") {
 		errs = append(errs, errors.New("Options.Names.PreviousFieldOwners has an empty name"))
 	}
-	for _, finalizer := range append([]string{o.finalizers(name).Own}, o.Names.PreviousFinalizers...) {
-		if domain, _, qualified := strings.Cut(finalizer, "/"); !qualified || domain == "" {
+	own := o.finalizers(name).Own
+	for _, finalizer := range append([]string{own}, o.Names.PreviousFinalizers...) {
+		domain, _, isQualified := strings.Cut(finalizer, "/")
+		// The API server accepts a finalizer without a domain with a warning, and other operators use such finalizers.
+		isBare := finalizer != own && !isQualified
+		if !isBare && (!isQualified || domain == "") {
 			errs = append(errs, fmt.Errorf(
 				"finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))
 			continue
