@@ -197,8 +197,8 @@ type Status struct {
 	// +optional
 	State State `json:"state,omitempty"`
 
-	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic, RepairConflict and
-	// Overridden are present only while they apply.
+	// Conditions always contain Ready. Reconciling, Stalled, GeneratorResults, NonDeterministic, RepairConflict,
+	// Overridden and InputStale are present only while they apply.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
