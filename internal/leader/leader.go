@@ -59,7 +59,7 @@ func (o Options) annotations() map[string]string {
 }
 
 // New returns the Lease of the operator, as ctrl.Options.LeaderElectionResourceLockInterface. Its name is Name. ctx
-// ends the recorder of the events about leaders.
+// ends the recorder of the Events about leaders.
 func New(ctx context.Context, config *rest.Config, o Options) (*Lock, error) {
 	namespace := o.Namespace
 	if namespace == "" {

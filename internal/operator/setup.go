@@ -58,7 +58,7 @@ type Options struct {
 	TracerProvider trace.TracerProvider
 	// SkipComponentMetrics leaves out the metrics of single components.
 	SkipComponentMetrics bool
-	// DependentEvents also creates events about dependents; see component.Telemetry.
+	// DependentEvents also creates Events about dependents; see component.Telemetry.
 	DependentEvents bool
 	// OwnDeployment is the Deployment in which the program runs. It is empty if the Deployment is unknown. The operator
 	// refuses to delete this Deployment and the component to which it belongs.

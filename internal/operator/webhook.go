@@ -42,9 +42,9 @@ const (
 	secretTimeout  = 5 * time.Second
 	// The API server is asked at most once in probeLifetime whether it answers.
 	probeLifetime = time.Second
-	// An equal cause is told again in an event after toldLifetime.
+	// An equal cause is told again in an Event after toldLifetime.
 	toldLifetime = 10 * time.Minute
-	// ReasonWebhookKeyUnreadable is the reason of the event about a key of signatures that cannot be read.
+	// ReasonWebhookKeyUnreadable is the reason of the Event about a key of signatures that cannot be read.
 	ReasonWebhookKeyUnreadable = "WebhookKeyUnreadable"
 )
 
@@ -55,7 +55,7 @@ const defaultWebhookKey = "value"
 //
 // A caller without the key of a component learns nothing about components. An unknown component, a component without
 // spec.webhook, a wrong signature, and a key that cannot be read because the Secret is missing or the service account
-// may not read it, all get status 401: a repeated call would not help before a person acts. An event tells the owner of
+// may not read it, all get status 401: a repeated call would not help before a person acts. An Event tells the owner of
 // the component the cause, and the log tells the administrator. If the API server does not answer, all calls get status
 // 503, also those to unknown components: otherwise the status would tell which components exist. The time of an answer
 // can still tell that a Secret was read.
@@ -80,7 +80,7 @@ type keptSecret struct {
 	secret []byte
 	err    error
 	until  time.Time
-	// told is the last cause in an event, at the time toldAt.
+	// told is the last cause in an Event, at the time toldAt.
 	told   string
 	toldAt time.Time
 }

@@ -248,11 +248,11 @@ type Telemetry struct {
 	// TracerProvider receives an OpenTelemetry span for each pass, wave and action on a dependent. Nil turns tracing off.
 	TracerProvider trace.TracerProvider
 
-	// DependentEvents also creates Kubernetes events about dependents that were adopted, were repaired, or failed: one for
-	// each dependent, reason and revision of the component, and at most ten for each reason and revision. By default the
-	// component alone has events, at most one for each pass. Dependents in the cluster of a kubeconfig, and dependents
-	// outside Kubernetes, get no events. The operator needs the right to create and patch events in the namespaces of the
-	// dependents; the events about cluster-scoped dependents are in the namespace default.
+	// DependentEvents also creates Kubernetes Events about dependents that were adopted, were repaired, or failed: one
+	// for each dependent, reason and revision of the component, and at most ten for each reason and revision. By
+	// default the component alone has Events, at most one for each pass. Dependents in the cluster of a kubeconfig, and
+	// dependents outside Kubernetes, get no Events. The operator needs the right to create and patch Events in the
+	// namespaces of the dependents; the Events about cluster-scoped dependents are in the namespace default.
 	DependentEvents bool
 
 	// SkipComponentMetrics omits the metrics per component, which have four time series for each component.
@@ -280,7 +280,7 @@ type Names struct {
 	// by default. The records of namespaced components are in the namespace of the component. Do not change this option
 	// while cluster-scoped components exist, because their records are searched in this namespace only. An inventory
 	// whose record is not found is rebuilt from the labels of the dependents. The record of the objects that a deletion
-	// applies (its phases) cannot be rebuilt; the event PhasesLost reports this loss.
+	// applies (its phases) cannot be rebuilt; the Event PhasesLost reports this loss.
 	RecordNamespace string
 }
 

@@ -64,7 +64,7 @@ type Facts struct {
 	// WithoutEndpoints are the Services without a ready endpoint to which an APIService or a webhook configuration
 	// refers.
 	WithoutEndpoints []manifests.Key
-	// Warnings are the warning events by the UID of their object.
+	// Warnings are the warning Events by the UID of their object.
 	Warnings map[types.UID][]corev1.Event
 	// LastLines are the last lines of the logs of containers that terminated.
 	LastLines map[Container]string
@@ -109,7 +109,7 @@ func replicaSets(f Facts) []Cause {
 	var found []Cause
 	for i := range f.ReplicaSets {
 		set := &f.ReplicaSets[i]
-		// An old ReplicaSet has zero desired replicas. Its events are no longer relevant.
+		// An old ReplicaSet has zero desired replicas. Its Events are no longer relevant.
 		if wanted, _, _ := unstructured.NestedInt64(set.Object, "spec", "replicas"); wanted > 0 {
 			found = append(found, warningsOf(f, set)...)
 		}
@@ -125,11 +125,11 @@ func ownWarnings(f Facts) []Cause {
 	return warningsOf(f, f.Dependent)
 }
 
-// warningsOf returns a cause for the latest warning event of each reason, the latest event first.
+// warningsOf returns a cause for the latest warning Event of each reason, the latest Event first.
 func warningsOf(f Facts, obj *unstructured.Unstructured) []Cause {
 	var found []Cause
 	for _, e := range latest(f.Warnings[obj.GetUID()]) {
-		// The API server keeps an event for an hour, even if its cause is gone.
+		// The API server keeps an Event for an hour, even if its cause is gone.
 		if e.Reason == "FailedCreate" && hasItsPods(obj) {
 			continue
 		}
@@ -138,7 +138,7 @@ func warningsOf(f Facts, obj *unstructured.Unstructured) []Cause {
 	return found
 }
 
-// latest returns the latest event of each reason, the latest first.
+// latest returns the latest Event of each reason, the latest first.
 func latest(events []corev1.Event) []corev1.Event {
 	sorted := slices.SortedFunc(slices.Values(events), func(a, b corev1.Event) int {
 		return cmp.Or(

@@ -1,4 +1,4 @@
-// Package dependentcauses determines why a dependent is not ready. The reason is often in an event, or in an object
+// Package dependentcauses determines why a dependent is not ready. The reason is often in an Event, or in an object
 // that a controller created for the dependent, such as a Pod.
 //
 // Decide is a pure function that derives causes from objects. Find reads the objects with the rights of the person who

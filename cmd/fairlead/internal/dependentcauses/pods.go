@@ -48,7 +48,7 @@ func unready(all []corev1.Pod) []corev1.Pod {
 // problem is a problem of a pod. Problems of several pods are treated as the same problem if about is equal.
 type problem struct{ about, reason, message string }
 
-// problemsOf returns the problems in the status of a pod or, if there are none, its latest warning event.
+// problemsOf returns the problems in the status of a pod or, if there are none, its latest warning Event.
 func problemsOf(f Facts, pod *corev1.Pod) []problem {
 	var found []problem
 	for _, c := range pod.Status.Conditions {
@@ -113,7 +113,7 @@ func failureOf(c corev1.ContainerStatus) (ended *corev1.ContainerStateTerminated
 	return nil, false
 }
 
-// brokenClaims returns a cause for each claim that is not bound because of a missing storage class or a warning event.
+// brokenClaims returns a cause for each claim that is not bound because of a missing storage class or a warning Event.
 func brokenClaims(f Facts) []Cause {
 	var found []Cause
 	for _, claim := range pending(f.Claims) {

@@ -27,7 +27,7 @@ import (
 const (
 	// timeout bounds the time of all reads for one status, or for one dependent.
 	timeout = 10 * time.Second
-	// maxPods is the maximum number of pods of a dependent whose events, claims and logs are read.
+	// maxPods is the maximum number of pods of a dependent whose Events, claims and logs are read.
 	maxPods = 3
 	// maxItems is the maximum number of items that a list request returns.
 	maxItems = 500
@@ -178,7 +178,7 @@ func (g *gatherer) addReplicaSets(ctx context.Context, selector labels.Selector)
 	}
 }
 
-// addPod adds the events, the claims and the last lines of the logs of a pod.
+// addPod adds the Events, the claims and the last lines of the logs of a pod.
 func (g *gatherer) addPod(ctx context.Context, pod *corev1.Pod) {
 	g.addWarnings(ctx, pod)
 	for _, volume := range pod.Spec.Volumes {
@@ -213,7 +213,7 @@ func (g *gatherer) lastLine(ctx context.Context, pod *corev1.Pod, container stri
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// addClaim adds a claim, its events, and the name of its storage class if the class is missing.
+// addClaim adds a claim, its Events, and the name of its storage class if the class is missing.
 func (g *gatherer) addClaim(ctx context.Context, namespace, name string) {
 	var claim corev1.PersistentVolumeClaim
 	if g.cluster.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &claim) != nil {
@@ -282,7 +282,7 @@ func servicesOf(obj *unstructured.Unstructured) []manifests.Key {
 	return slices.Compact(keys)
 }
 
-// addWarnings adds the warning events of an object. It selects them by UID, to exclude events of an earlier object of
+// addWarnings adds the warning Events of an object. It selects them by UID, to exclude Events of an earlier object of
 // the same name.
 func (g *gatherer) addWarnings(ctx context.Context, obj client.Object) {
 	namespace := obj.GetNamespace()

@@ -48,23 +48,23 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 	return append(keys, ownership.Keys(inventory)...), nil
 }
 
-// Reader lists and follows events.
+// Reader lists and follows Events.
 type Reader struct {
 	cluster *cluster.Cluster
 	owners  *ownership.Resolver
-	// namespaces are the namespaces with the events of the subject.
+	// namespaces are the namespaces with the Events of the subject.
 	namespaces []string
 	selector   client.MatchingFields
 	types      []string
 
 	mu sync.Mutex
-	// seen has the resource version of each event when it was last passed on, by the UID of the event.
+	// seen has the resource version of each Event when it was last passed on, by the UID of the Event.
 	seen map[types.UID]string
 }
 
-// NewReader returns a Reader of the events of the objects in subject. The first object is the component. If subject
-// contains only the component, the requests select the events by the kind and name of the component. EventTypes
-// restricts the types of events; if it is empty, all types are read.
+// NewReader returns a Reader of the Events of the objects in subject. The first object is the component. If subject
+// contains only the component, the requests select the Events by the kind and name of the component. EventTypes
+// restricts the types of Events; if it is empty, all types are read.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
 		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,
@@ -76,8 +76,8 @@ func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string)
 	return r
 }
 
-// Namespaces returns the namespaces with the events of objects. The events of a namespaced object are in its namespace,
-// and the events of a cluster-scoped object are in the namespace default.
+// Namespaces returns the namespaces with the Events of objects. The Events of a namespaced object are in its namespace,
+// and the Events of a cluster-scoped object are in the namespace default.
 func Namespaces(keys []manifests.Key) []string {
 	var namespaces []string
 	for _, key := range keys {
@@ -99,7 +99,7 @@ func (r *Reader) selection(namespace string) cluster.Selection {
 	return s
 }
 
-// List returns the existing events.
+// List returns the existing Events.
 func (r *Reader) List(ctx context.Context) ([]show.Event, error) {
 	var found []show.Event
 	for _, namespace := range r.namespaces {
@@ -117,7 +117,7 @@ func (r *Reader) List(ctx context.Context) ([]show.Event, error) {
 	return found, nil
 }
 
-// Follow prints new and changed events until the context ends. The end of the context is not an error.
+// Follow prints new and changed Events until the context ends. The end of the context is not an error.
 func (r *Reader) Follow(ctx context.Context, out show.Output) error {
 	printEvent := func(e show.Event) error { return e.Print(out, time.Now()) }
 	group, watching := errgroup.WithContext(ctx)
@@ -140,7 +140,7 @@ func (r *Reader) Follow(ctx context.Context, out show.Output) error {
 	return nil
 }
 
-// take calls visit with each event that belongs to the subject, has a wanted type, and was not visited in the same
+// take calls visit with each Event that belongs to the subject, has a wanted type, and was not visited in the same
 // version.
 func (r *Reader) take(ctx context.Context, items []corev1.Event, visit func(show.Event) error) error {
 	r.mu.Lock()

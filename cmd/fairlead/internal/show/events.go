@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/terminal"
 )
 
-// Events is a list of events.
+// Events is a list of Events.
 type Events struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -23,20 +23,20 @@ type Events struct {
 	Items []Event `json:"items"`
 }
 
-// Event is a Kubernetes event, with the number of its occurrences.
+// Event is a Kubernetes Event, with the number of its occurrences.
 type Event struct {
 	Time   metav1.Time `json:"time"`
 	Since  metav1.Time `json:"since"`
 	Count  int32       `json:"count"`
 	Type   string      `json:"type"`
 	Reason string      `json:"reason"`
-	// Object is the object that the event is about.
+	// Object is the object that the Event is about.
 	Object   EventObject `json:"object"`
 	Message  string      `json:"message"`
 	Reporter string      `json:"reporter,omitempty"`
 }
 
-// EventObject identifies the object of an event.
+// EventObject identifies the object of an Event.
 type EventObject struct {
 	Group     string `json:"group"`
 	Kind      string `json:"kind"`
@@ -44,7 +44,7 @@ type EventObject struct {
 	Name      string `json:"name"`
 }
 
-// NewEvent returns the fields of an event that commands print. The API server serves events of both API groups, core
+// NewEvent returns the fields of an Event that commands print. The API server serves Events of both API groups, core
 // and events.k8s.io, as corev1.Event.
 func NewEvent(e *corev1.Event) Event {
 	shown := Event{
@@ -74,7 +74,7 @@ func firstOf(times ...metav1.Time) metav1.Time {
 	return metav1.Time{}
 }
 
-// NewEvents returns the events, sorted by the time of the last occurrence.
+// NewEvents returns the Events, sorted by the time of the last occurrence.
 func NewEvents(items []Event) Events {
 	items = append([]Event{}, items...)
 	slices.SortStableFunc(items, func(a, b Event) int {
@@ -86,7 +86,7 @@ func NewEvents(items []Event) Events {
 	return Events{APIVersion: SchemaVersion, Kind: "Events", Items: items}
 }
 
-// Print writes the events. Ages are relative to now.
+// Print writes the Events. Ages are relative to now.
 func (l Events) Print(o Output, now time.Time) error {
 	if o.Structured() {
 		return o.write(l)
@@ -99,7 +99,7 @@ func (l Events) Print(o Output, now time.Time) error {
 	return err
 }
 
-// Print writes one event as a row that continues a table of events.
+// Print writes one Event as a row that continues a table of Events.
 func (e Event) Print(o Output, now time.Time) error {
 	switch o.Format {
 	case FormatJSON:
@@ -112,7 +112,7 @@ func (e Event) Print(o Output, now time.Time) error {
 	case FormatTable, FormatWide, FormatName:
 	}
 	cells := e.cells(o.Format, now)
-	// These widths fit most events. They are fixed, because later events are not known yet.
+	// These widths fit most Events. They are fixed, because later Events are not known yet.
 	usual := []int{8, 7, 20, 40}
 	var line strings.Builder
 	for i, c := range cells {

@@ -53,7 +53,7 @@ type Why struct {
 	NotUpdated string `json:"notUpdated,omitempty"`
 	// NotReady says why the dependent is not ready, with the values that its condition ready-when saw.
 	NotReady string `json:"notReady,omitempty"`
-	// Causes are the reasons why the dependent is not ready, in the objects below it and in its events.
+	// Causes are the reasons why the dependent is not ready, in the objects below it and in its Events.
 	Causes []dependentcauses.Cause `json:"causes,omitempty"`
 	// Unknown lists the facts that could not be determined, with reasons.
 	Unknown []string  `json:"unknown,omitempty"`

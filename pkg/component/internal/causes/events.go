@@ -21,14 +21,14 @@ import (
 const (
 	// timeout bounds the time of a request. A cause is not worth a longer pass.
 	timeout = 5 * time.Second
-	// maxEvents bounds the events of a list, and maxCause the text of a cause, in bytes.
+	// maxEvents bounds the Events of a list, and maxCause the text of a cause, in bytes.
 	maxEvents = 100
 	maxCause  = 400
 )
 
 var events = corev1.SchemeGroupVersion.WithResource("events")
 
-// Events reads events, and what holds objects, as the identity of a component.
+// Events reads Events, and what holds objects, as the identity of a component.
 type Events struct{}
 
 // CauseOf returns the latest warning about an object, such as "FailedCreate: error creating pods: ...". For an object
@@ -65,7 +65,7 @@ func causeOf(ctx context.Context, client dynamic.Interface, o Object) string {
 	return latest(warnings)
 }
 
-// latest returns the reason and the message of the latest event, in one line.
+// latest returns the reason and the message of the latest Event, in one line.
 func latest(warnings []corev1.Event) string {
 	if len(warnings) == 0 {
 		return ""

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// Delay is the time after which the events of a dependent that is not ready are read.
+	// Delay is the time after which the Events of a dependent that is not ready are read.
 	Delay = 30 * time.Second
 	// heldFor is the time after which a pass reads again what holds a deletion. No pass is asked for because of it.
 	heldFor = 2 * time.Minute
-	// maxDependents bounds the dependents of a component whose events are read. The status shows no more.
+	// maxDependents bounds the dependents of a component whose Events are read. The status shows no more.
 	maxDependents = 10
 )
 
@@ -45,14 +45,14 @@ type wait struct {
 	cause string
 }
 
-// isRead reports whether the cause holds: the events of an object are read once, but what holds a deletion changes.
+// isRead reports whether the cause holds: the Events of an object are read once, but what holds a deletion changes.
 func (w wait) isRead(o Object, now time.Time) bool {
 	return !w.read.IsZero() && (!o.Deleting || now.Before(w.read.Add(heldFor)))
 }
 
 // Note notes the dependents that are not ready at the end of a pass, and forgets all others. before is the status at
 // the start of the pass: a dependent that it lists was not ready before the process started. Note returns the objects
-// whose events are to be read now, and the time when the events of the next ones are due, zero if there are none.
+// whose Events are to be read now, and the time when the Events of the next ones are due, zero if there are none.
 func (m *State) Note(
 	waiting []result.Waiting, before *metav1alpha1.Status, now time.Time,
 ) (due []Object, next time.Time) {

@@ -140,16 +140,16 @@ func (s *Store) HoldBack(delivered client.Object) bool {
 	return state != nil && state.holdBack(delivered.GetResourceVersion())
 }
 
-// maxUpdates is the maximum number of updates of a component whose events are recognised.
+// maxUpdates is the maximum number of updates of a component whose watch events are recognised.
 const maxUpdates = 16
 
 // updates are the writes of a component by Update. The lock of the component's State guards the fields.
 type updates struct {
 	// inFlight is the number of writes whose responses have not arrived.
 	inFlight int
-	// versions are the results of writes that started a pass and whose events have not arrived, the oldest first.
+	// versions are the results of writes that started a pass and whose watch events have not arrived, the oldest first.
 	versions []string
-	// held are the versions of events that arrived while a write was in flight.
+	// held are the versions of watch events that arrived while a write was in flight.
 	held []string
 }
 

@@ -28,7 +28,7 @@ type State struct {
 	written Object
 	// record is the record of the dependents that this process knows.
 	record knownRecord
-	// updates are the writes of the author whose events have not arrived.
+	// updates are the writes of the author whose watch events have not arrived.
 	updates updates
 	// pass is the in-flight pass.
 	pass *InFlight

@@ -40,8 +40,8 @@ type Summary struct {
 }
 
 // refreshPauses are the pauses before the two readings of discovery that follow an event on definitions. The first
-// pause lets a burst of events end. The second reading is needed because the API server may serve a type only some time
-// after its definition changed.
+// pause lets a burst of watch events end. The second reading is needed because the API server may serve a type only
+// some time after its definition changed.
 var refreshPauses = []time.Duration{time.Second, 4 * time.Second}
 
 // readTimeout is the timeout of one reading of discovery. firstWait is the maximum time for which a caller waits for
@@ -60,13 +60,13 @@ type capabilityServer interface {
 }
 
 // capabilityCache caches the capabilities of an API server, and calls its subscribers when the capabilities change.
-// Discovery is read at the first call of current, and after events on definitions.
+// Discovery is read at the first call of current, and after watch events on definitions.
 type capabilityCache struct {
 	server capabilityServer
 	// lifetime is the parent of the contexts of all requests.
 	lifetime context.Context
-	// follow starts run and a watch on definitions, whose events call refreshSoon. It is called once, after the first
-	// reading.
+	// follow starts run and a watch on definitions, whose watch events call refreshSoon. It is called once, after the
+	// first reading.
 	follow func()
 	kick   chan struct{}
 	// first makes all callers that need the first reading wait for the same requests.

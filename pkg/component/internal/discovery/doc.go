@@ -7,7 +7,7 @@
 //     404 for that path, WithRenewal resets the Mapper and sends the request again.
 //   - For a kind without a version, Mapper reads the versions of the group, and the resources of each version. It
 //     does not read other groups. The resources are cached for two seconds.
-//   - Capabilities are read once, and again after events on definitions. Renderings use them.
+//   - Capabilities are read once, and again after watch events on definitions. Renderings use them.
 //   - Serves uses the cached types of Mapper, unless the capabilities do not have the type.
 //   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
 //     depends on them.

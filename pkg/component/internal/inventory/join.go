@@ -82,7 +82,7 @@ func (r recovered) isReplaced(e metav1alpha1.InventoryEntry) bool {
 	})
 }
 
-// describe returns the text of an event about a record that another client changed.
+// describe returns the text of an Event about a record that another client changed.
 func (r recovered) describe() string {
 	note := "another client changed the record of the dependents in the status (" + r.cause +
 		"); the dependents were searched by their owner labels"

@@ -134,7 +134,7 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 
 // Recall returns the manifests that are applied while a component is deleted. hasDependents is set if the inventory of
 // the component has entries. If the record is lost, the deletion continues without these manifests, and the returned
-// event reports the loss.
+// Event reports the loss.
 func (p Phases) Recall(
 	ctx context.Context, obj components.Object, owner manifests.Owner, hasDependents bool,
 ) (bodies []*unstructured.Unstructured, lost status.Event, err error) {
@@ -157,7 +157,7 @@ func (p Phases) Recall(
 	if records.IsLost(err) || p.store.Records.Unreachable(ctx, owner, err) {
 		lost = status.Warning("PhasesLost",
 			"the deletion does not apply the objects of its phases, because their record cannot be read: "+err.Error())
-		// No event can be created in a namespace that is being deleted.
+		// No Event can be created in a namespace that is being deleted.
 		log.FromContext(ctx).Info(lost.Note)
 		// With this value the next pass does not read the record, so the loss is reported only once.
 		st.PhaseRecord = records.PhasesPending

@@ -50,7 +50,7 @@ type Recovery struct {
 
 // Load returns the inventory of a component. An inventory that is lost or damaged, or that must not be believed (see
 // components.Doubt), is recovered and written before anything is planned, because a plan without the inventory would
-// lose dependents, or create and delete wrong objects. The event says why the record was not believed, and names the
+// lose dependents, or create and delete wrong objects. The Event says why the record was not believed, and names the
 // types and namespaces that could not be searched. It is empty if nothing was recovered, or if a lost inventory was
 // recovered completely. recovery is called only if a recovery is needed. The error is retried if the last recovery was
 // less than searchInterval ago.
@@ -358,8 +358,8 @@ func (s *Store) problem(obj components.Object) string {
 	return "is lost or damaged"
 }
 
-// noteRecovery returns the event about a recovery: that another client changed the record, and which types and
-// namespaces could not be searched. The event is empty if there is neither. During a deletion, every status contains
+// noteRecovery returns the Event about a recovery: that another client changed the record, and which types and
+// namespaces could not be searched. The Event is empty if there is neither. During a deletion, every status contains
 // what could not be searched (see State.Unsearched), because nothing searches for these dependents after the component
 // was deleted.
 func (s *Store) noteRecovery(

@@ -57,7 +57,7 @@ func (s definitionStore) Delete(any) error {
 // Replace reports that definitions may have changed before the watch began.
 func (s definitionStore) Replace([]any, string) error { return s.Update(nil) }
 
-// Resync does nothing, because only events are reported.
+// Resync does nothing, because only watch events are reported.
 func (definitionStore) Resync() error { return nil }
 
 // definitionWatch watches CustomResourceDefinitions and APIServices as long as a watch of the Observer fails because

@@ -127,7 +127,7 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 	return nil
 }
 
-// Resync does nothing, because only events are handled.
+// Resync does nothing, because only watch events are handled.
 func (w *dependentWatch) Resync() error { return nil }
 
 // put stores the object of an event, and enqueues its owner and its previous owner. The caller holds the lock.

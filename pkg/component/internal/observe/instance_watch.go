@@ -151,5 +151,5 @@ func (w *instanceWatch) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing, because only events are handled.
+// Resync does nothing, because only watch events are handled.
 func (w *instanceWatch) Resync() error { return nil }

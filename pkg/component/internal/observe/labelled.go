@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// LabelledHandler receives the events of objects with a label. None of its methods may block.
+// LabelledHandler receives the watch events of objects with a label. None of its methods may block.
 type LabelledHandler interface {
 	// Listed is called with all objects of a list in a namespace, or in all namespaces if namespace is empty. Objects
 	// that are not in the list were deleted, or lost the label, or were created after the list.
@@ -89,5 +89,5 @@ func (s labelledStore) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing, because the handler needs only events.
+// Resync does nothing, because the handler needs only watch events.
 func (labelledStore) Resync() error { return nil }

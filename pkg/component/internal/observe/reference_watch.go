@@ -152,7 +152,7 @@ func (w *referenceWatch) Replace(list []any, _ string) error {
 	return nil
 }
 
-// Resync does nothing, because only events are handled.
+// Resync does nothing, because only watch events are handled.
 func (w *referenceWatch) Resync() error { return nil }
 
 func (w *referenceWatch) withLock(obj any, do func(metav1.Object)) error {

@@ -31,7 +31,7 @@ type reflectorLoop struct {
 	reader Reader
 }
 
-// loopListener receives the events of a reflectorLoop.
+// loopListener receives the watch events of a reflectorLoop.
 type loopListener interface {
 	// watchOpened is called when a watch was opened.
 	watchOpened()

@@ -14,7 +14,7 @@ import (
 type write struct {
 	// inFlight is the number of writes in flight.
 	inFlight int
-	// pending are the events that arrived since the first of these writes began.
+	// pending are the watch events that arrived since the first of these writes began.
 	pending []event
 	// body is the object in the last response, if its type is stored with bodies.
 	body *unstructured.Unstructured
@@ -87,7 +87,8 @@ func (o *Observer) Received(key manifests.Key, obj *unstructured.Unstructured) {
 	}
 }
 
-// end stores the response to a write. After the last write to the object, it enqueues the owners of the pending events.
+// end stores the response to a write. After the last write to the object, it enqueues the owners of the pending watch
+// events.
 func (w *write) end(o *Observer, key manifests.Key, answer *plan.Observed, isRead bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -29,7 +29,7 @@ type Ports struct {
 	Applier   Applier
 	// Events has the values of event sources.
 	Events EventSources
-	// Tell creates an event about a component.
+	// Tell creates an Event about a component.
 	Tell func(obj components.Object, e status.Event)
 
 	// Store writes components, Records deletes their records, and InFlight holds the running passes, so that a change of
@@ -114,7 +114,7 @@ type Inventory interface {
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
 	// Phases returns the objects, normalised, that a deletion applies before (pre) and after (post) it deletes the
-	// dependents. Phases also returns events to be created for the component.
+	// dependents. Phases also returns Events to be created for the component.
 	Phases(
 		ctx context.Context,
 		c *Component,
@@ -133,7 +133,7 @@ type Loaded struct {
 	// Unsearched names the types and namespaces in which the recovery of a lost inventory could not search for
 	// dependents. Unsearched is empty if the search was complete.
 	Unsearched string
-	// Events are the events to be created for the component.
+	// Events are the Events to be created for the component.
 	Events []status.Event
 	// RecordsFound is set if this pass found records of a former rendering that earlier passes could not search for.
 	// The caller must drop the cached rendering, because the recorded rendering replaces it.

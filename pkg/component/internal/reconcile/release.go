@@ -37,8 +37,8 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	return nil
 }
 
-// markReleased prevents passes over a component until it is gone from the cache. The event of its deletion then starts
-// the pass in which vanished forgets it. If it is gone already, markReleased forgets it.
+// markReleased prevents passes over a component until it is gone from the cache. The watch event of its deletion then
+// starts the pass in which vanished forgets it. If it is gone already, markReleased forgets it.
 func (r *Runner) markReleased(ctx context.Context, c *Component) {
 	r.States.Of(c.Name()).released = c.GetUID()
 	if _, err := r.Store.LoadSpec(ctx, c.Name()); apierrors.IsNotFound(err) {

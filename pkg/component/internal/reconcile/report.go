@@ -80,8 +80,8 @@ func (r *Runner) again(
 	r.Wake(c.Name())
 }
 
-// report writes the status if it changed, creates one event for the pass, and returns the delay before the next pass.
-// If the write fails with a conflict, report creates no event; see interrupt.
+// report writes the status if it changed, creates one Event for the pass, and returns the delay before the next pass.
+// If the write fails with a conflict, report creates no Event; see interrupt.
 func (r *Runner) report(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome, failure error,
 ) (time.Duration, error) {
@@ -153,7 +153,7 @@ func (r *Runner) keepInventory(
 	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), entries)
 }
 
-// tellDependents creates the events about dependents, if the author wants them.
+// tellDependents creates the Events about dependents, if the author wants them.
 func (r *Runner) tellDependents(c *Component, o outcome.Outcome) {
 	if r.TellDependent == nil {
 		return
@@ -169,7 +169,7 @@ func (r *Runner) writeStatus(ctx context.Context, c *Component, recorded compone
 }
 
 // unwritten ends a pass that could not write the status. If the component does not exist any more, the returned error
-// is a conflict, so that the pass ends without a report. If a policy or a webhook refuses the status, only an event can
+// is a conflict, so that the pass ends without a report. If a policy or a webhook refuses the status, only an Event can
 // say so.
 func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome, err error) error {
 	if apierrors.IsNotFound(err) {
@@ -188,7 +188,7 @@ func (r *Runner) unwritten(ctx context.Context, c *Component, o outcome.Outcome,
 }
 
 // interrupt ends a pass without a report, because another client wrote the component, or the operator is stopping. The
-// next pass starts from the new state, at once if the component has changed. The event for the changes of this pass is
+// next pass starts from the new state, at once if the component has changed. The Event for the changes of this pass is
 // created here, because no other pass knows about them.
 func (r *Runner) interrupt(
 	ctx context.Context,
@@ -209,7 +209,7 @@ func (r *Runner) interrupt(
 	return state.End(0, r.MinInterval, now)
 }
 
-// tellChanges creates the event and the log line for the changes of a pass whose status was not written. Adoptions are
+// tellChanges creates the Event and the log line for the changes of a pass whose status was not written. Adoptions are
 // kept for the next write of the status.
 func (r *Runner) tellChanges(ctx context.Context, c *Component, o outcome.Outcome) {
 	s := c.GetStatus()

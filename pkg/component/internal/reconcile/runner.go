@@ -38,7 +38,7 @@ type Runner struct {
 	MinInterval time.Duration
 	// Limiter limits the rate of passes over each component, in addition to MinInterval.
 	Limiter schedule.Limit
-	// TellDependent creates an event about a dependent of a component; nil if dependents get no events.
+	// TellDependent creates an Event about a dependent of a component; nil if dependents get no Events.
 	TellDependent func(obj components.Object, e status.DependentEvent)
 	// Forgetters drop what the process keeps of a component that does not exist any more.
 	Forgetters *Forgetters
@@ -174,7 +174,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return o, err
 }
 
-// tellOrphaning creates an event if a client requested the deletion of a component with the propagation policy Orphan.
+// tellOrphaning creates an Event if a client requested the deletion of a component with the propagation policy Orphan.
 // The policy has no effect on dependents, because it concerns owner references, which dependents do not have.
 func (r *Runner) tellOrphaning(c *Component) {
 	if c.State.toldOrphaning == c.GetUID() || !c.State.Object.IsOrphaning(c.Object) {

@@ -50,13 +50,14 @@ type State struct {
 	conditions conditionParameters
 	// kills are the renderings of the current inputs that were killed.
 	kills rendering.Kills
-	// toldDependents are the events about dependents.
+	// toldDependents are the Events about dependents.
 	toldDependents status.ToldDependents
 	// unreported is what is kept of passes that ended without a report.
 	unreported unreported
 	// prepared is the UID of the component whose PreDelete hook has succeeded.
 	prepared types.UID
-	// toldOrphaning is the UID of the component for which an event said that the propagation policy Orphan has no effect.
+	// toldOrphaning is the UID of the component for which an Event said that the propagation policy Orphan has no
+	// effect.
 	toldOrphaning types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
 	unconfirmed unconfirmed

@@ -39,7 +39,7 @@ type unreported struct {
 	// failed is set after a rendering with them failed that is tried again.
 	asked  []metav1alpha1.AskedExport
 	failed bool
-	// changes are the writes that no event and no log line has told.
+	// changes are the writes that no Event and no log line has told.
 	changes []result.Change
 	// adoptions are those of passes whose status was not written. The next write of a status with a revision enters them
 	// into the history, because no later pass finds anything to adopt.

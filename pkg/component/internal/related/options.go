@@ -42,8 +42,9 @@ type Options struct {
 	Namespaces []string
 	// Selector is a label selector, and Fields a field selector.
 	Selector, Fields string
-	// Added, Changed and Deleted filter the events that wake components; nil lets all events pass. With Whole, Changed is
-	// called only for updates whose digest differs. An event whose objects are not in memory passes without a call.
+	// Added, Changed and Deleted filter the watch events that wake components; nil lets all watch events pass. With
+	// Whole, Changed is called only for updates whose digest differs. A watch event whose objects are not in memory
+	// passes without a call.
 	Added, Deleted func(client.Object) bool
 	Changed        func(before, after client.Object) bool
 	// Part returns the part of an object that the digest and the input consist of; nil for the whole object.

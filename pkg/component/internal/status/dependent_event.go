@@ -12,36 +12,36 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
-// The reasons of events about dependents.
+// The reasons of Events about dependents.
 const (
 	reasonAdopted = "Adopted"
 	reasonFailed  = "Failed"
 	reasonDropped = "FieldsDropped"
 )
 
-// maxDependentEvents is the maximum number of events about the dependents of a component, for each reason and revision.
-// An event for each object would double the load on the API server.
+// maxDependentEvents is the maximum number of Events about the dependents of a component, for each reason and revision.
+// An Event for each object would double the load on the API server.
 const maxDependentEvents = 10
 
-// DependentEvent is an event about a dependent.
+// DependentEvent is an Event about a dependent.
 type DependentEvent struct {
 	Event
 
 	Dependent metav1alpha1.InventoryEntry
 }
 
-// ToldDependents are the events about dependents that exist for a revision of a component. The zero value is ready for
+// ToldDependents are the Events about dependents that exist for a revision of a component. The zero value is ready for
 // use.
 type ToldDependents struct {
 	revision int64
-	// dependents are the keys of the dependents, by the reason of the event.
+	// dependents are the keys of the dependents, by the reason of the Event.
 	dependents map[string]map[string]bool
 }
 
-// Events returns the events of a pass about dependents that were adopted, were repaired, or failed: one for each
+// Events returns the Events of a pass about dependents that were adopted, were repaired, or failed: one for each
 // dependent, reason and revision, and at most maxDependentEvents for each reason and revision. after is the status at
 // the end of the pass. Dependents outside Kubernetes or in another cluster than the component, and objects that do not
-// exist, get no event.
+// exist, get no Event.
 func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) []DependentEvent {
 	t.begin(after.Revision)
 	if after.TargetCluster != "" {
@@ -66,7 +66,7 @@ func (t *ToldDependents) Events(after *metav1alpha1.Status, o outcome.Outcome) [
 	return events
 }
 
-// Dropped returns the event of a component about fields that the API server drops: one for each revision and field, and
+// Dropped returns the Event of a component about fields that the API server drops: one for each revision and field, and
 // at most maxDependentEvents fields for each revision. The result is the zero value if all of them were told.
 func (t *ToldDependents) Dropped(revision int64, fields []result.DroppedField) Event {
 	t.begin(revision)
@@ -93,7 +93,7 @@ func (t *ToldDependents) Dropped(revision int64, fields []result.DroppedField) E
 	return Warning(reasonDropped, note)
 }
 
-// begin forgets the events of another revision.
+// begin forgets the Events of another revision.
 func (t *ToldDependents) begin(revision int64) {
 	if t.revision != revision || t.dependents == nil {
 		*t = ToldDependents{revision: revision, dependents: map[string]map[string]bool{}}
@@ -107,14 +107,14 @@ func (t *ToldDependents) tell(reason, dependent string) {
 	t.dependents[reason][dependent] = true
 }
 
-// news is an event about the dependent with a key.
+// news is an Event about the dependent with a key.
 type news struct {
 	Event
 
 	dependent string
 }
 
-// newsOf returns the events of a pass without a limit.
+// newsOf returns the Events of a pass without a limit.
 func newsOf(o outcome.Outcome) []news {
 	var all []news
 	for _, c := range o.Changes {
@@ -134,7 +134,7 @@ func newsOf(o outcome.Outcome) []news {
 }
 
 // existingIn returns the entries of existing objects by their keys. Externals are left out, because they have no
-// namespace for an event.
+// namespace for an Event.
 func existingIn(inventory []metav1alpha1.InventoryEntry) map[string]metav1alpha1.InventoryEntry {
 	entries := map[string]metav1alpha1.InventoryEntry{}
 	for _, e := range inventory {

@@ -15,30 +15,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/result"
 )
 
-// reasonRepaired is the reason of the event of a pass that only repaired dependents of a component that stays ready.
+// reasonRepaired is the reason of the Event of a pass that only repaired dependents of a component that stays ready.
 const reasonRepaired = "Repaired"
 
-// reasonApplied is the reason of the event of a pass that changed dependents of a component which is not ready yet. The
-// event is no report of a problem, so it does not have the reason of the condition Ready.
+// reasonApplied is the reason of the Event of a pass that changed dependents of a component which is not ready yet. The
+// Event is no report of a problem, so it does not have the reason of the condition Ready.
 const reasonApplied = "Applied"
 
-// maxNote is the maximum length of the note of an event, in bytes. The events API has this limit.
+// maxNote is the maximum length of the note of an Event, in bytes. The Events API has this limit.
 const maxNote = 1024
 
-// Event is a Kubernetes event about a component. The zero value means that there is no event.
+// Event is a Kubernetes Event about a component. The zero value means that there is no Event.
 type Event struct {
 	Type, Reason, Note string
 }
 
-// Warning returns an event of type Warning. A note that is too long for an event is truncated.
+// Warning returns an Event of type Warning. A note that is too long for an Event is truncated.
 func Warning(reason, note string) Event {
 	return Event{corev1.EventTypeWarning, reason, passerror.Truncate(note, maxNote)}
 }
 
-// EventOf returns the event of a pass. The event describes the changes of dependents, and a new state of the component
+// EventOf returns the Event of a pass. The Event describes the changes of dependents, and a new state of the component
 // that a person should see. before is the status at the start of the pass, and after is the status at its end. For a
-// pass that changed neither dependents nor the state, EventOf returns no event. There is at most one event for each
-// pass, because an event for each object would double the load on the API server.
+// pass that changed neither dependents nor the state, EventOf returns no Event. There is at most one Event for each
+// pass, because an Event for each object would double the load on the API server.
 func EventOf(before, after *metav1alpha1.Status, changes []result.Change, v PassResult) Event {
 	earlier := withCurrentNames(*before)
 	conflict := appears(&earlier, after, metav1alpha1.ConditionRepairConflict)
@@ -73,7 +73,7 @@ func sameRendition(a, b *metav1alpha1.Status) bool {
 	return a.Revision == b.Revision && a.Rendition == b.Rendition
 }
 
-// ChangesEvent returns the event of a pass that changed dependents and could not write its status.
+// ChangesEvent returns the Event of a pass that changed dependents and could not write its status.
 func ChangesEvent(status *metav1alpha1.Status, changes []result.Change) Event {
 	v := PassResult{State: metav1alpha1.StateProgressing, Reason: metav1alpha1.ReasonDependentsNotReady}
 	return EventOf(status, status, changes, v)

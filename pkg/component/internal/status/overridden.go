@@ -37,8 +37,8 @@ func setOverridden(status *metav1alpha1.Status, r Report) {
 	set(metav1alpha1.ConditionOverridden, metav1.ConditionTrue, len(named) > 0 && !r.Deleting)
 }
 
-// OverrideEvent returns the event of a pass after which the condition Overridden is present with a new message. Without
-// a new message there is no event.
+// OverrideEvent returns the Event of a pass after which the condition Overridden is present with a new message. Without
+// a new message there is no Event.
 func OverrideEvent(before, after *metav1alpha1.Status) Event {
 	is := meta.FindStatusCondition(after.Conditions, metav1alpha1.ConditionOverridden)
 	was := meta.FindStatusCondition(before.Conditions, metav1alpha1.ConditionOverridden)

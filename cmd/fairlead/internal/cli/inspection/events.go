@@ -27,7 +27,7 @@ a component that is not ready yet, and Repaired if it repaired dependents of a c
 
 By default, API servers keep events for an hour.`
 
-// eventFormats does not contain the format name, because persons do not refer to events by name.
+// eventFormats does not contain the format name, because persons do not refer to Events by name.
 var eventFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
 
 // eventOptions are the flags of events, and what it works with.
@@ -68,7 +68,7 @@ func NewEvents(base command.Base) *cobra.Command {
 	return cmd
 }
 
-// check replaces the types of events by their canonical spelling. It returns an error if a type is unknown.
+// check replaces the types of Events by their canonical spelling. It returns an error if a type is unknown.
 func (o *eventOptions) check() error {
 	known := []string{corev1.EventTypeNormal, corev1.EventTypeWarning}
 	for i, text := range o.types {
