@@ -517,7 +517,8 @@ var _ = Describe("The conditions of dependents:", func() {
 			Eventually(ctx, func() (value any) {
 				return field(mustGet(ctx, "v1", "ConfigMap", namespace, "plain"), "data", "value")
 			}).Should(Equal("b"))
-			Expect(current(ctx, g).Status.Inventory).To(ContainElement(And(ContainSubstring(group), ContainSubstring(namespace))))
+			isRecorded := And(ContainSubstring(group), ContainSubstring(namespace))
+			Expect(current(ctx, g).Status.Inventory).To(ContainElement(isRecorded))
 
 			create(ctx, widgetDefinition(group))
 			Eventually(ctx, func() error {

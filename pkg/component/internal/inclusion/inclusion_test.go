@@ -232,7 +232,8 @@ func TestDependenciesFollowTheKeyOfTheEntry(t *testing.T) {
 		{&manifests.Conditions{Active: "false"}, "a", "inactive"},
 		{&manifests.Conditions{Active: "false"}, "b", "inactive"},
 	} {
-		one := manifests.Object{Key: bare, Scope: manifests.ScopeUnknown, Settings: manifests.Settings{Conditions: c.conditions}}
+		one := object("one", c.conditions)
+		one.Key, one.Scope = bare, manifests.ScopeUnknown
 		depends, binds := object("depends", nil), object("binds", nil)
 		depends.Key.Namespace = c.namespace
 		depends.Settings.Graph = &manifests.GraphSettings{

@@ -343,7 +343,8 @@ func TestALookupOfAnUnservedTypeFollowsItsOwnCluster(t *testing.T) {
 			remote, home := newClusters(t), newClusters(t)
 			target := target.Target{Client: remote.target.Client, Local: home.target.Client}
 			r := NewRecorder(target)
-			if _, err := r.Lookup(c.local, false).Get(t.Context(), gv.WithKind("Gadget"), "shop", "g"); !meta.IsNoMatchError(err) {
+			_, err := r.Lookup(c.local, false).Get(t.Context(), gv.WithKind("Gadget"), "shop", "g")
+			if !meta.IsNoMatchError(err) {
 				t.Fatalf("got the error %v, want a missing type", err)
 			}
 			results, err := r.Results(us)

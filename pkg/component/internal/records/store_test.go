@@ -256,7 +256,7 @@ func TestARecordThatChangesDuringItsDeletionIsKept(t *testing.T) {
 		return nil
 	}
 	if err := s.Delete(t.Context(), owner("app"), Phases, ""); !apierrors.IsConflict(err) || len(c.Secrets) != 1 {
-		t.Errorf("the deletion of a record that another process writes returned %v, and %d Secrets remain", err, len(c.Secrets))
+		t.Errorf("while another process writes the record, Delete returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
 	c.Refuse = nil
 	if err := s.Delete(t.Context(), owner("app"), Phases, ""); err != nil || len(c.Secrets) != 0 {
