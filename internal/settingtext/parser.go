@@ -58,26 +58,7 @@ func Parse(prefix string, annotations map[string]string) (manifests.Settings, er
 	if s.Phase == "apply" {
 		s.Phase = manifests.PhaseApply
 	}
-	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
-		p.fail(
-			manifests.AnnotationPurgeOrder,
-			"%d is before order %d: it would be purged before it is applied",
-			*s.PurgeOrder,
-			s.Order,
-		)
-	}
-	if p.order(manifests.AnnotationPhaseOrder) != nil {
-		p.fail(
-			manifests.AnnotationPhaseOrder,
-			"has no effect, because %s names no phase of the deletion; use %s",
-			manifests.AnnotationPhase,
-			manifests.AnnotationOrder,
-		)
-	}
-	if s.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly && s.UpdatePolicy == metav1alpha1.UpdateRecreate {
-		p.fail(manifests.AnnotationReconcilePolicy, "update-only does not create the object, so %s %s cannot be used with it; "+
-			"remove one of them", manifests.AnnotationUpdatePolicy, s.UpdatePolicy)
-	}
+	p.checkCombinations(s)
 	s.Graph = p.graph()
 	s = s.WithRare(manifests.RareSettings{
 		PrunePolicy: enum(&p, manifests.AnnotationPrunePolicy, metav1alpha1.PruneWhenReady, metav1alpha1.PruneAtOnce),
@@ -112,6 +93,30 @@ func (p *settingsParser) value(name string) (string, bool) {
 
 func (p *settingsParser) fail(name, format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf("annotation %s/%s: "+format, append([]any{p.prefix, name}, args...)...))
+}
+
+// checkCombinations refuses settings that contradict each other, and a setting that has no effect without another one.
+func (p *settingsParser) checkCombinations(s manifests.Settings) {
+	if s.PurgeOrder != nil && *s.PurgeOrder < s.Order {
+		p.fail(
+			manifests.AnnotationPurgeOrder,
+			"%d is before order %d: it would be purged before it is applied",
+			*s.PurgeOrder,
+			s.Order,
+		)
+	}
+	if p.order(manifests.AnnotationPhaseOrder) != nil {
+		p.fail(
+			manifests.AnnotationPhaseOrder,
+			"has no effect, because %s names no phase of the deletion; use %s",
+			manifests.AnnotationPhase,
+			manifests.AnnotationOrder,
+		)
+	}
+	if s.ReconcilePolicy == metav1alpha1.ReconcileUpdateOnly && s.UpdatePolicy == metav1alpha1.UpdateRecreate {
+		p.fail(manifests.AnnotationReconcilePolicy, "update-only does not create the object, so %s %s cannot be used with it; "+
+			"remove one of them", manifests.AnnotationUpdatePolicy, s.UpdatePolicy)
+	}
 }
 
 func (p *settingsParser) duration(name string) *time.Duration {
