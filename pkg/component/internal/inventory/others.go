@@ -20,7 +20,7 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 	if st.PhaseRecord != records.PhasesUnknown {
 		return false, nil
 	}
-	err = s.restoreOthers(ctx, st, owner)
+	err = restoreOthers(ctx, s.Records, st, owner)
 	return err == nil && st.PhaseRecord != records.PhasesUnknown, err
 }
 
@@ -29,8 +29,10 @@ func (s *Store) FindOthers(ctx context.Context, obj components.Object, owner man
 // of phases is not changed. Any other status gets the value PhasesUnknown, and a status that must not be believed names
 // no pinned rendering any more. This is not an error, because an operator without rights on Secrets may never have
 // written a record.
-func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owner manifests.Owner) error {
-	found, err := s.Records.List(ctx, owner)
+func restoreOthers(
+	ctx context.Context, store *records.Store, st *metav1alpha1.Status, owner manifests.Owner,
+) error {
+	found, err := store.List(ctx, owner)
 	if apierrors.IsForbidden(err) {
 		if believed(st, st.PhaseRecord) == "" {
 			st.PhaseRecord = records.PhasesUnknown
@@ -43,8 +45,8 @@ func (s *Store) restoreOthers(ctx context.Context, st *metav1alpha1.Status, owne
 	if err != nil {
 		return phasesError("find", err)
 	}
-	restorePhases(s.Records, st, found)
-	restorePinned(s.Records, st, found)
+	restorePhases(store, st, found)
+	restorePinned(store, st, found)
 	return nil
 }
 

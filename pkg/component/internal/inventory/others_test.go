@@ -67,7 +67,7 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusNamesNone(t *testing.T)
 		c := newCluster(t)
 		st := &metav1alpha1.Status{PhaseRecord: named, RenderedSet: "b"}
 		c.refuseLists(forbidden())
-		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil {
+		if err := restoreOthers(t.Context(), c.store.Records, st, c.owner()); err != nil {
 			t.Fatal(err)
 		}
 		if st.PhaseRecord != want || st.RenderedSet != "b" {
@@ -84,7 +84,7 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusIsNotBelieved(t *testin
 		RecordDigest: "doubt:1a2b edited",
 	}
 	c.refuseLists(forbidden())
-	if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil {
+	if err := restoreOthers(t.Context(), c.store.Records, st, c.owner()); err != nil {
 		t.Fatal(err)
 	}
 	if st.PhaseRecord != records.PhasesUnknown || st.RenderedSet != "" || st.InputDigest != "" {
@@ -100,7 +100,7 @@ func TestADeletedPinnedRenderingStaysNamedWhereTheStatusIsNotBelieved(t *testing
 			c.writeRecord(records.Rendering, record)
 		}
 		st := &metav1alpha1.Status{RenderedSet: "b", InputDigest: "inputs", RecordDigest: "doubt:1a2b edited"}
-		if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.RenderedSet != want ||
+		if err := restoreOthers(t.Context(), c.store.Records, st, c.owner()); err != nil || st.RenderedSet != want ||
 			st.InputDigest != "inputs" {
 			t.Errorf("with the record %q, the status names %q with the input digest %q, and the error is %v", record,
 				st.RenderedSet, st.InputDigest, err)
@@ -125,7 +125,7 @@ func TestPhasesAreRestoredFromTheirSecrets(t *testing.T) {
 				c.writeRecord(records.Phases, id)
 			}
 			st := &metav1alpha1.Status{PhaseRecord: test.named}
-			if err := c.store.restoreOthers(t.Context(), st, c.owner()); err != nil || st.PhaseRecord != test.want {
+			if err := restoreOthers(t.Context(), c.store.Records, st, c.owner()); err != nil || st.PhaseRecord != test.want {
 				t.Errorf("the status names the phase record %q, with the error %v", st.PhaseRecord, err)
 			}
 		})

@@ -61,12 +61,12 @@ func (s *Store) Load(
 		entries, err := metav1alpha1.ParseInventory(lines)
 		return entries, status.Event{}, err
 	}
-	recovery = sync.OnceValue(recovery)
-	cause := s.changedBy(obj)
+	r := &recoverer{store: s, obj: obj, owner: owner, declared: sync.OnceValue(recovery)}
+	cause := r.changedBy()
 	if err := s.state(obj).checkInterval(owner.Component(), cause, s.isDamaged(obj), time.Now()); err != nil {
 		return nil, status.Event{}, err
 	}
-	found, err := s.read(ctx, obj, owner, recovery)
+	found, err := r.read(ctx)
 	if err != nil || found.report == nil {
 		return found.entries, status.Event{}, err
 	}
@@ -74,72 +74,79 @@ func (s *Store) Load(
 	if components.Doubt(obj.GetStatus()) != "" {
 		s.state(obj).noteSearch(time.Now())
 	}
-	entries, err := s.restore(ctx, obj, owner, found, recovery())
+	entries, err := r.restore(ctx, found)
 	if err != nil {
 		return entries, status.Event{}, err
 	}
-	return entries, s.noteRecovery(ctx, obj, owner, found), nil
+	return entries, r.noteRecovery(ctx, found), nil
 }
 
 // Read returns the inventory of a component like Load, and writes nothing.
 func (s *Store) Read(
 	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
 ) ([]metav1alpha1.InventoryEntry, error) {
-	found, err := s.read(ctx, obj, owner, recovery)
+	r := &recoverer{store: s, obj: obj, owner: owner, declared: recovery}
+	found, err := r.read(ctx)
 	return found.entries, err
 }
 
+// recoverer recovers the inventory of a component in one pass, if the recorded inventory is lost, damaged or in doubt.
+type recoverer struct {
+	store *Store
+	obj   components.Object
+	owner manifests.Owner
+	// declared returns how to recover. It is called only if a recovery is needed.
+	declared func() Recovery
+}
+
 // read returns the recorded inventory, or a recovered inventory with the report of the search.
-func (s *Store) read(
-	ctx context.Context, obj components.Object, owner manifests.Owner, recovery func() Recovery,
-) (recovered, error) {
-	lines, lost := s.lines(ctx, obj, owner)
+func (r *recoverer) read(ctx context.Context) (recovered, error) {
+	lines, lost := r.store.lines(ctx, r.obj, r.owner)
 	if lost != nil && !records.IsLost(lost) {
 		return recovered{}, readError("cannot be read", lost)
 	}
 	recorded, err := metav1alpha1.ParseInventory(lines)
 	if newer := newerRecord(err); newer != nil {
-		if isForeign, err := s.isForeign(ctx, obj, owner, lost); err != nil || !isForeign {
+		if isForeign, err := r.isForeign(ctx, lost); err != nil || !isForeign {
 			return recovered{}, cmp.Or(err, newer)
 		}
 	}
-	if err == nil && lost == nil && !s.isDamaged(obj) {
+	if err == nil && lost == nil && !r.store.isDamaged(r.obj) {
 		return recovered{entries: recorded}, nil
 	}
-	r := recovery()
-	report, err := r.Searcher.Search(ctx, owner, r.DeletePolicy, namespacesOf(obj, r, recorded))
+	declared := r.declared()
+	report, err := declared.Searcher.Search(
+		ctx, r.owner, declared.DeletePolicy, namespacesOf(r.obj, declared, recorded))
 	if err != nil {
-		return recovered{}, readError(s.problem(obj)+", and cannot be rebuilt from the owner labels", err)
+		return recovered{}, readError(r.problem()+", and cannot be rebuilt from the owner labels", err)
 	}
-	if err := s.checkReport(ctx, obj, owner, r, report); err != nil {
+	if err := r.checkReport(ctx, declared, report); err != nil {
 		return recovered{}, err
 	}
 	live := report.entries()
-	if r.Externals != nil {
-		outside, err := r.Externals(ctx)
+	if declared.Externals != nil {
+		outside, err := declared.Externals(ctx)
 		if err != nil {
-			return recovered{}, readError(s.problem(obj)+", and the states of externals cannot be read", err)
+			return recovered{}, readError(r.problem()+", and the states of externals cannot be read", err)
 		}
 		live = append(live, outside...)
 	}
 	log.FromContext(ctx).Info("rebuilt the inventory from owner labels", "recorded", len(recorded), "found", len(live))
-	return join(recorded, live, report, isRestored(obj)), nil
+	return join(recorded, live, report, isRestored(r.obj)), nil
 }
 
 // isForeign reports whether another client wrote the lines of a record with an unknown critical field. Only a record that
 // is damaged or in doubt can be foreign. lost is the error of reading the lines.
-func (s *Store) isForeign(
-	ctx context.Context, obj components.Object, owner manifests.Owner, lost error,
-) (bool, error) {
-	if lost == nil && !s.isDamaged(obj) {
+func (r *recoverer) isForeign(ctx context.Context, lost error) (bool, error) {
+	if lost == nil && !r.store.isDamaged(r.obj) {
 		return false, nil
 	}
-	if !obj.GetStatus().HasInventoryRecord() {
-		isOurs, err := s.Components.WroteField(ctx, client.ObjectKeyFromObject(obj), "inventory")
+	if !r.obj.GetStatus().HasInventoryRecord() {
+		isOurs, err := r.store.Components.WroteField(ctx, client.ObjectKeyFromObject(r.obj), "inventory")
 		return err == nil && !isOurs, err
 	}
-	secrets, err := s.Records.ListKind(ctx, owner, records.Inventory)
-	return err == nil && !s.Records.WroteInventories(secrets), err
+	secrets, err := r.store.Records.ListKind(ctx, r.owner, records.Inventory)
+	return err == nil && !r.store.Records.WroteInventories(secrets), err
 }
 
 // namespacesOf returns the known namespaces in which a component may have dependents.
@@ -172,29 +179,27 @@ func readError(what string, err error) error {
 // component continues nevertheless if the namespace of the dependents is being deleted, because the rights are deleted
 // with the namespace. It also continues if the namespace of the component is being deleted, unless the dependents are
 // in another cluster.
-func (s *Store) checkReport(
-	ctx context.Context, obj components.Object, owner manifests.Owner, r Recovery, report Report,
-) error {
-	if r.AsOperator {
-		report = report.without(owner.Component().GroupKind())
+func (r *recoverer) checkReport(ctx context.Context, declared Recovery, report Report) error {
+	if declared.AsOperator {
+		report = report.without(r.owner.Component().GroupKind())
 	}
-	deleting := !obj.GetDeletionTimestamp().IsZero()
-	if report.listedAny(r.Namespace) || deleting && (r.NamespaceGoes(ctx, r.Namespace) ||
-		!r.Remote && s.Records.NamespaceGoes(ctx, obj.GetNamespace())) {
+	deleting := !r.obj.GetDeletionTimestamp().IsZero()
+	if report.listedAny(declared.Namespace) || deleting && (declared.NamespaceGoes(ctx, declared.Namespace) ||
+		!declared.Remote && r.store.Records.NamespaceGoes(ctx, r.obj.GetNamespace())) {
 		return nil
 	}
-	where := "in the namespace " + r.Namespace
-	if r.Namespace == "" {
+	where := "in the namespace " + declared.Namespace
+	if declared.Namespace == "" {
 		where = "anywhere"
 	}
-	refused := fmt.Sprint(report.refusal(r.Namespace))
-	advice := rights.Advice(refused, r.User, "allow that user to list the types of the dependents there")
+	refused := fmt.Sprint(report.refusal(declared.Namespace))
+	advice := rights.Advice(refused, declared.User, "allow that user to list the types of the dependents there")
 	message := fmt.Sprintf("the recorded inventory %s, and cannot be rebuilt from the owner labels, "+
-		"because no type of dependents may be listed %s, such as: %v; %s", s.problem(obj), where, refused, advice)
+		"because no type of dependents may be listed %s, such as: %v; %s", r.problem(), where, refused, advice)
 	switch {
 	case deleting:
 		message += status.HintGiveUp
-	case obj.GetStatus().Reconciler == "":
+	case r.obj.GetStatus().Reconciler == "":
 		message += "; or remove the operator's finalizer from the component: then it continues with an empty inventory, " +
 			"and dependents that are no longer rendered remain in the cluster, with their owner label"
 	}
@@ -204,42 +209,40 @@ func (s *Store) checkReport(
 // restore writes a recovered inventory to the status. It adds the entries of inventories in Secrets, and the names of
 // the other records that it finds in Secrets. This must be the first write of the status in a pass, because any other
 // write would make the status look complete, and the loss of the inventory would go unnoticed.
-func (s *Store) restore(
-	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered, r Recovery,
-) ([]metav1alpha1.InventoryEntry, error) {
-	st, inventory := obj.GetStatus(), plan.NewInventory(found.entries)
+func (r *recoverer) restore(ctx context.Context, found recovered) ([]metav1alpha1.InventoryEntry, error) {
+	st, inventory, declared := r.obj.GetStatus(), plan.NewInventory(found.entries), r.declared()
 	doubted := components.Doubt(st) != ""
-	secrets, err := s.addUnnamed(ctx, owner, found, inventory)
+	secrets, err := r.addUnnamed(ctx, found, inventory)
 	if newer, ok := errors.AsType[*passerror.Error](err); ok {
 		return nil, newer
 	}
 	if err != nil && !apierrors.IsForbidden(err) {
-		return nil, readError(s.problem(obj)+", and its remaining Secrets cannot be read", err)
+		return nil, readError(r.problem()+", and its remaining Secrets cannot be read", err)
 	}
-	found.restoreTarget(obj, r)
-	if err := s.restoreOthers(ctx, st, owner); err != nil {
+	found.restoreTarget(r.obj, declared)
+	if err := restoreOthers(ctx, r.store.Records, st, r.owner); err != nil {
 		return nil, err
 	}
 	if len(st.ManagedTypes) == 0 || doubted {
-		st.ManagedTypes = united(st.ManagedTypes, r.ManagedTypes)
+		st.ManagedTypes = united(st.ManagedTypes, declared.ManagedTypes)
 	}
 	entries, recorded := inventory.Sorted(), components.RefOf(st)
-	if err := s.enterRecovered(ctx, obj, entries, len(secrets) > 0); err != nil {
+	if err := r.enterRecovered(ctx, entries, len(secrets) > 0); err != nil {
 		return nil, err
 	}
-	components.Believe(obj, owner.Cluster)
+	components.Believe(r.obj, r.owner.Cluster)
 	if len(entries) == 0 && !namesRecords(st) && recorded.Empty() && !doubted {
 		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
 		// status, the next pass has the same result.
 		return entries, nil
 	}
-	if err := s.Components.WriteStatus(ctx, obj, recorded); err != nil {
+	if err := r.store.Components.WriteStatus(ctx, r.obj, recorded); err != nil {
 		return nil, err
 	}
-	if !s.isDamaged(obj) {
-		s.setStale(obj, secrets)
+	if !r.store.isDamaged(r.obj) {
+		r.setStale(secrets)
 	}
-	s.state(obj).setRecovered(time.Now())
+	r.store.state(r.obj).setRecovered(time.Now())
 	return entries, nil
 }
 
@@ -278,12 +281,12 @@ func united(a, b []string) []string {
 // enterRecovered adds the finalizer, and then enters a recovered inventory into the status. hasSecrets is set if there
 // are Secrets of inventories. Then status.inventoryRecord is set, so that a deletion of the component also deletes
 // these Secrets.
-func (s *Store) enterRecovered(
-	ctx context.Context, obj components.Object, entries []metav1alpha1.InventoryEntry, hasSecrets bool,
+func (r *recoverer) enterRecovered(
+	ctx context.Context, entries []metav1alpha1.InventoryEntry, hasSecrets bool,
 ) error {
-	st := obj.GetStatus()
-	if len(entries) > 0 && obj.GetDeletionTimestamp().IsZero() {
-		if err := s.Components.AddFinalizer(ctx, obj); err != nil {
+	st := r.obj.GetStatus()
+	if len(entries) > 0 && r.obj.GetDeletionTimestamp().IsZero() {
+		if err := r.store.Components.AddFinalizer(ctx, r.obj); err != nil {
 			return err
 		}
 	}
@@ -291,32 +294,32 @@ func (s *Store) enterRecovered(
 	if hasSecrets || recorded.Secrets().Name != "" {
 		st.InventoryRecord = &metav1alpha1.InventoryRecord{}
 	}
-	if err := s.Write(ctx, obj, recorded, entries); err != nil {
+	if err := r.store.Write(ctx, r.obj, recorded, entries); err != nil {
 		if named != nil {
 			st.InventoryRecord = named
 		}
 		return err
 	}
-	st.Reconciler = s.Reconciler
+	st.Reconciler = r.store.Reconciler
 	return nil
 }
 
 // addUnnamed reads the latest inventory in Secrets, and adds its entries to a recovered inventory; see addRecorded. The
 // lost or edited status may not name these Secrets. addUnnamed returns the Secrets of all inventories.
-func (s *Store) addUnnamed(
-	ctx context.Context, owner manifests.Owner, found recovered, inventory plan.Inventory,
+func (r *recoverer) addUnnamed(
+	ctx context.Context, found recovered, inventory plan.Inventory,
 ) ([]metav1.PartialObjectMetadata, error) {
-	secrets, err := s.Records.ListKind(ctx, owner, records.Inventory)
+	secrets, err := r.store.Records.ListKind(ctx, r.owner, records.Inventory)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := s.Records.ReadLatestInventory(ctx, owner, secrets)
+	lines, err := r.store.Records.ReadLatestInventory(ctx, r.owner, secrets)
 	if err != nil && !records.IsLost(err) {
 		return nil, err
 	}
 	// A parse error is ignored, because the search has found the objects by their labels.
 	entries, err := metav1alpha1.ParseInventory(lines)
-	if newer := newerRecord(err); newer != nil && s.Records.WroteInventories(secrets) {
+	if newer := newerRecord(err); newer != nil && r.store.Records.WroteInventories(secrets) {
 		return nil, newer
 	}
 	for _, e := range entries {
@@ -326,9 +329,9 @@ func (s *Store) addUnnamed(
 }
 
 // setStale marks Secrets of inventories as stale, except those that the status names.
-func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMetadata) {
-	state := s.state(obj)
-	if named := state.lookup(obj.GetStatus()); named != nil {
+func (r *recoverer) setStale(secrets []metav1.PartialObjectMetadata) {
+	state := r.store.state(r.obj)
+	if named := state.lookup(r.obj.GetStatus()); named != nil {
 		secrets = slices.DeleteFunc(secrets, records.HasID(named.id))
 	}
 	if len(secrets) > 0 {
@@ -339,9 +342,10 @@ func (s *Store) setStale(obj components.Object, secrets []metav1.PartialObjectMe
 // changedBy returns why the record in a status is not used, if another client changed it. It returns an empty text for
 // a record that is intact, for a status that was lost as a whole, for a record without a number, and for a record whose
 // lines could not be written; see fallBack.
-func (s *Store) changedBy(obj components.Object) string {
-	st := obj.GetStatus()
-	if cause := components.Doubt(st); cause != "" || st.InventoryWrites == 0 || st.Reconciler == "" || !s.isDamaged(obj) {
+func (r *recoverer) changedBy() string {
+	st := r.obj.GetStatus()
+	cause := components.Doubt(st)
+	if cause != "" || st.InventoryWrites == 0 || st.Reconciler == "" || !r.store.isDamaged(r.obj) {
 		return cause
 	}
 	if st.InventoryRecord != nil && st.InventoryRecord.Name == "" && len(st.Inventory) == 0 {
@@ -351,8 +355,8 @@ func (s *Store) changedBy(obj components.Object) string {
 }
 
 // problem returns the part of a message that says why the recorded inventory of a component is not used.
-func (s *Store) problem(obj components.Object) string {
-	if cause := s.changedBy(obj); cause != "" {
+func (r *recoverer) problem() string {
+	if cause := r.changedBy(); cause != "" {
 		return "was changed by another client (" + cause + ")"
 	}
 	return "is lost or damaged"
@@ -362,9 +366,7 @@ func (s *Store) problem(obj components.Object) string {
 // namespaces could not be searched. The Event is empty if there is neither. During a deletion, every status contains
 // what could not be searched (see State.Unsearched), because nothing searches for these dependents after the component
 // was deleted.
-func (s *Store) noteRecovery(
-	ctx context.Context, obj components.Object, owner manifests.Owner, found recovered,
-) status.Event {
+func (r *recoverer) noteRecovery(ctx context.Context, found recovered) status.Event {
 	note, event := found.describe(), "RecordChanged"
 	if found.cause == "" {
 		note, event = "the recorded inventory was lost or damaged, and rebuilt from owner labels"+found.describeCopies(),
@@ -373,10 +375,10 @@ func (s *Store) noteRecovery(
 	unsearched := found.report.unsearched()
 	if unsearched != "" {
 		note += "; " + unsearched +
-			"; find missing dependents by the label " + s.Reconciler + "/" + manifests.LabelOwnerID + "=" + owner.ID()
+			"; find missing dependents by the label " + r.store.Reconciler + "/" + manifests.LabelOwnerID + "=" + r.owner.ID()
 		log.FromContext(ctx).Info("the rebuilt inventory may lack dependents", "unsearched", unsearched)
-		if !obj.GetDeletionTimestamp().IsZero() {
-			s.state(obj).setUnsearched(note)
+		if !r.obj.GetDeletionTimestamp().IsZero() {
+			r.store.state(r.obj).setUnsearched(note)
 		}
 	}
 	if unsearched == "" && found.cause == "" && len(found.copies) == 0 {

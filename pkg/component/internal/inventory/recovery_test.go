@@ -429,7 +429,8 @@ func TestASearchThatSawNothingIsRefused(t *testing.T) {
 			p.Status.Reconciler = reconciler
 			test.change(p, &r, c)
 			report, _ := r.Searcher.Search(t.Context(), c.owner(), "", nil)
-			err := c.store.checkReport(t.Context(), p, c.owner(), r, report)
+			recoverer := &recoverer{store: c.store, obj: p, owner: c.owner()}
+			err := recoverer.checkReport(t.Context(), r, report)
 			if (err == nil) != test.accepted || err != nil && !strings.Contains(err.Error(), test.message) {
 				t.Errorf("the recovery returned %v", err)
 			}
