@@ -106,7 +106,7 @@ func (s *Store) load(
 		return nil, apierrors.NewConflict(secretResource.GroupResource(), listed.Name,
 			errors.New("another version of it was listed"))
 	}
-	loaded, err := read(ctx, owner, object, s.Records.IsIntact(object))
+	loaded, err := read(ctx, owner, object, s.Records.Marks.IsIntact(object))
 	if err != nil || previous == nil {
 		return loaded, err
 	}
@@ -175,10 +175,10 @@ func Read(ctx context.Context, get records.Get, owner manifests.Owner, namespace
 		if err != nil {
 			return nil, fmt.Errorf("read Secret %s: %w", name, err)
 		}
-		if !store.IsMarked(object, owner) && !store.IsIntact(object) {
+		if !store.Marks.IsMarked(object, owner) && !store.Marks.IsIntact(object) {
 			continue
 		}
-		loaded, err := read(ctx, owner, object, store.IsIntact(object))
+		loaded, err := read(ctx, owner, object, store.Marks.IsIntact(object))
 		if err != nil {
 			return nil, err
 		}
@@ -288,7 +288,7 @@ func (s *Store) create(ctx context.Context, r *Record, object *unstructured.Unst
 	}
 	existing, readErr := s.Records.Metadata.Resource(secretResource).Namespace(object.GetNamespace()).
 		Get(ctx, object.GetName(), metav1.GetOptions{})
-	if readErr == nil && !s.Records.IsMarked(existing, r.owner) {
+	if readErr == nil && !s.Records.Marks.IsMarked(existing, r.owner) {
 		return nil, terminal(metav1alpha1.ReasonOwnershipConflict, "Secret %s/%s exists, but does not have the label "+
 			"and the annotation of a record of %s; restore them; if it is no such record, save it under another name; "+
 			"deleted, a record loses what it says about externals",

@@ -54,7 +54,7 @@ func restoreOthers(
 // status names, if it is complete and the status is believed, or else the complete record that was written last.
 func restorePhases(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Phases)
-	switch complete := store.Latest(found, believed(st, st.PhaseRecord)); {
+	switch complete := store.Marks.Latest(found, believed(st, st.PhaseRecord)); {
 	case complete != "":
 		st.PhaseRecord = complete
 	case len(found) > 0:
@@ -77,7 +77,7 @@ func believed(st *metav1alpha1.Status, name string) string {
 // one further, so that the values count as lost, and existing objects keep them.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
 	found := records.OfKind(secrets, records.Rendering)
-	latest := store.Latest(found, believed(st, st.RenderedSet))
+	latest := store.Marks.Latest(found, believed(st, st.RenderedSet))
 	if latest == "" {
 		return
 	}
@@ -86,7 +86,7 @@ func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []meta
 		if records.IDOf(found[i].Name) != st.RenderedSet || believed(st, st.InputDigest) != "" {
 			continue
 		}
-		if origin := store.OriginOf(&found[i]); origin != nil {
+		if origin := store.Marks.OriginOf(&found[i]); origin != nil {
 			origin.Restore(st)
 		}
 	}

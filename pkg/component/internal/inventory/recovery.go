@@ -146,7 +146,7 @@ func (r *recoverer) isForeign(ctx context.Context, lost error) (bool, error) {
 		return err == nil && !isOurs, err
 	}
 	secrets, err := r.store.Records.ListKind(ctx, r.owner, records.Inventory)
-	return err == nil && !r.store.Records.WroteInventories(secrets), err
+	return err == nil && !r.store.Records.Marks.WroteInventories(secrets), err
 }
 
 // namespacesOf returns the known namespaces in which a component may have dependents.
@@ -319,7 +319,7 @@ func (r *recoverer) addUnnamed(
 	}
 	// A parse error is ignored, because the search has found the objects by their labels.
 	entries, err := metav1alpha1.ParseInventory(lines)
-	if newer := newerRecord(err); newer != nil && r.store.Records.WroteInventories(secrets) {
+	if newer := newerRecord(err); newer != nil && r.store.Records.Marks.WroteInventories(secrets) {
 		return nil, newer
 	}
 	for _, e := range entries {

@@ -285,7 +285,7 @@ func (s *Store) markStale(ctx context.Context, obj components.Object) error {
 		return fmt.Errorf("confirm the component: %w", err)
 	}
 	state.Records.MarkStale(unnamed, func(secret metav1.Object) bool {
-		after := s.Records.After(secret)
+		after := s.Records.Marks.After(secret)
 		return after != "" && after != recorded.ID() && !recorded.Names(secret.GetName())
 	})
 	return nil

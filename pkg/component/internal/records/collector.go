@@ -77,7 +77,7 @@ func (c *Collector) Run(ctx context.Context) {
 		logger.Info("Secrets of components that disappeared while no operator ran are not collected", "cause", cause)
 	})
 	for _, namespace := range c.Namespaces {
-		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.keys.name(marks.LabelHeld), found)
+		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.Marks.name(marks.LabelHeld), found)
 	}
 	for {
 		taken := found.take(ctx)
@@ -174,8 +174,8 @@ func (c *Collector) hasOwners(secret *metav1.PartialObjectMetadata, components m
 		_, found := components[owner]
 		return found
 	}
-	return !slices.ContainsFunc(c.Store.keys.ownerFinalizers(secret), func(f string) bool {
-		_, found := components[strings.TrimPrefix(f, c.Store.keys.name(""))]
+	return !slices.ContainsFunc(c.Store.Marks.ownerFinalizers(secret), func(f string) bool {
+		_, found := components[strings.TrimPrefix(f, c.Store.Marks.name(""))]
 		return !found
 	})
 }
@@ -231,7 +231,7 @@ func (c *Collector) deleteRecords(
 		if kindOf(secret.Name) == Externals && c.keepsExternals(ctx, secret, owner) {
 			continue
 		}
-		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.deleteOwn(ctx, secret, c.Store.deleteChanged)))
+		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.own.delete(ctx, secret, c.Store.own.removeChanged)))
 	}
 	return errors.Join(errs...)
 }
@@ -241,7 +241,7 @@ func (c *Collector) deleteRecords(
 // component, and a wrong release would lose externals. The result does not have the owner id in the name of the Secret
 // if the owner is not known.
 func (c *Collector) ownerOf(ctx context.Context, secret *metav1.PartialObjectMetadata) (manifests.Owner, error) {
-	owner, ok := manifests.ParseOwner(secret.Annotations[c.Store.keys.name(annotationOwner)])
+	owner, ok := manifests.ParseOwner(secret.Annotations[c.Store.Marks.name(annotationOwner)])
 	if ok && owner.ID() == ownerIDOf(secret.Name) || kindOf(secret.Name) != Externals || secret.DeletionTimestamp == nil {
 		return owner, nil
 	}
@@ -265,12 +265,12 @@ func (c *Collector) ownerOf(ctx context.Context, secret *metav1.PartialObjectMet
 func (c *Collector) keepsExternals(
 	ctx context.Context, secret *metav1.PartialObjectMetadata, owner manifests.Owner,
 ) bool {
-	left, known := c.Store.externalsLeft(secret)
+	left, known := c.Store.Marks.externalsLeft(secret)
 	if known && left == 0 {
 		return false
 	}
 	logger := log.FromContext(ctx).WithValues("secret", client.ObjectKeyFromObject(secret),
-		"component", owner.Component().String(), "externals", secret.Annotations[c.Store.keys.name(annotationLeft)])
+		"component", owner.Component().String(), "externals", secret.Annotations[c.Store.Marks.name(annotationLeft)])
 	if secret.DeletionTimestamp != nil {
 		logger.Info("somebody deleted the record of externals of a component that does not exist; the externals still " +
 			"exist, and nothing manages them any more")
@@ -289,8 +289,8 @@ func (c *Collector) removeFinalizers(
 ) error {
 	var errs []error
 	for _, secret := range secrets {
-		for _, finalizer := range c.Store.keys.ownerFinalizers(secret) {
-			if owners[strings.TrimPrefix(finalizer, c.Store.keys.name(""))] {
+		for _, finalizer := range c.Store.Marks.ownerFinalizers(secret) {
+			if owners[strings.TrimPrefix(finalizer, c.Store.Marks.name(""))] {
 				continue
 			}
 			err := c.Store.Finalizers.change(ctx, client.ObjectKeyFromObject(secret), finalizer, remove)

@@ -109,7 +109,7 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 	}
 	write(t, s, gone, Phases, "a")
 	write(t, s, gone, Inventory, "b")
-	shared := cluster.addKubeconfig("config", s.keys.ownerFinalizer(live), s.keys.ownerFinalizer(gone))
+	shared := cluster.addKubeconfig("config", s.Marks.ownerFinalizer(live), s.Marks.ownerFinalizer(gone))
 	known := &components{
 		cached: map[string]Component{cached.ID(): {
 			Name:   types.NamespacedName{Namespace: "shop", Name: "cached"},
@@ -120,7 +120,7 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
 	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, "config")))
-	g.Expect(shared.GetFinalizers()).To(Equal([]string{s.keys.ownerFinalizer(live)}))
+	g.Expect(shared.GetFinalizers()).To(Equal([]string{s.Marks.ownerFinalizer(live)}))
 	g.Expect(known.lists).To(HaveLen(1))
 	g.Expect(known.unnamed).To(BeEmpty())
 }
@@ -128,16 +128,16 @@ func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
 func TestRecordsWithEditedMarksAreReleasedWhenSomebodyDeletesThem(t *testing.T) {
 	for name, edit := range map[string]func(s *Store, secret *metav1.PartialObjectMetadata){
 		"without the label": func(s *Store, secret *metav1.PartialObjectMetadata) {
-			delete(secret.Labels, s.keys.name(LabelRecord))
+			delete(secret.Labels, s.Marks.name(LabelRecord))
 		},
 		"with another label": func(s *Store, secret *metav1.PartialObjectMetadata) {
-			secret.Labels[s.keys.name(LabelRecord)] = owner("live").ID()
+			secret.Labels[s.Marks.name(LabelRecord)] = owner("live").ID()
 		},
 		"without the annotation": func(s *Store, secret *metav1.PartialObjectMetadata) {
-			delete(secret.Annotations, s.keys.name(annotationOwner))
+			delete(secret.Annotations, s.Marks.name(annotationOwner))
 		},
 		"with another annotation": func(s *Store, secret *metav1.PartialObjectMetadata) {
-			secret.Annotations[s.keys.name(annotationOwner)] = owner("live").String()
+			secret.Annotations[s.Marks.name(annotationOwner)] = owner("live").String()
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +166,7 @@ func externals(t *testing.T, c *cluster, s *Store, o manifests.Owner, number, le
 	if _, err := secrets.Create(t.Context(), secret, metav1.CreateOptions{FieldManager: reconciler}); err != nil {
 		t.Fatal(err)
 	}
-	if stored := c.secret(secret.GetName()); !s.IsIntact(stored) || !s.IsMarked(stored, o) {
+	if stored := c.secret(secret.GetName()); !s.Marks.IsIntact(stored) || !s.Marks.IsMarked(stored, o) {
 		t.Errorf("Secret %s has no valid digest, or other marks", secret.GetName())
 	}
 	return secret.GetName()
@@ -180,7 +180,7 @@ func TestRecordsOfExternalsThatStillExistAreNotCollected(t *testing.T) {
 		externals(t, cluster, s, cached, 0, 0), externals(t, cluster, s, live, 0, 0), externals(t, cluster, s, gone, 0, 1),
 	}
 	edited := externals(t, cluster, s, gone, 1, 0)
-	cluster.secret(edited).SetAnnotations(map[string]string{s.keys.name(annotationOwner): gone.String()})
+	cluster.secret(edited).SetAnnotations(map[string]string{s.Marks.name(annotationOwner): gone.String()})
 	externals(t, cluster, s, gone, 2, 0)
 	restored := externals(t, cluster, s, gone, 3, 0)
 	cluster.secret(restored).SetManagedFields(nil)
@@ -196,7 +196,7 @@ func TestRecordsOfExternalsThatStillExistAreNotCollected(t *testing.T) {
 	c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
 	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
 	g.Expect(cluster.Names("shop")).To(ConsistOf(append(kept, edited, endedLive)))
-	g.Expect(cluster.secret(endedLive).GetFinalizers()).To(ConsistOf(s.keys.finalizer()))
+	g.Expect(cluster.secret(endedLive).GetFinalizers()).To(ConsistOf(s.Marks.finalizer()))
 	g.Expect(known.unnamed).To(ConsistOf(kept[0]), "no status names the states of externals")
 }
 
@@ -208,13 +208,13 @@ func TestFinalizersOfRecordsOfExternals(t *testing.T) {
 		e       ExternalsSecret
 		want    []string
 	}{
-		{"a new record", true, ExternalsSecret{}, []string{s.keys.finalizer()}},
+		{"a new record", true, ExternalsSecret{}, []string{s.Marks.finalizer()}},
 		{
 			"the finalizers of others stay", true,
-			ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}},
-			[]string{"other", s.keys.finalizer()},
+			ExternalsSecret{Finalizers: []string{s.Marks.finalizer(), "other"}},
+			[]string{"other", s.Marks.finalizer()},
 		},
-		{"without the right", false, ExternalsSecret{Finalizers: []string{s.keys.finalizer(), "other"}}, []string{"other"}},
+		{"without the right", false, ExternalsSecret{Finalizers: []string{s.Marks.finalizer(), "other"}}, []string{"other"}},
 		{
 			"a record that is being deleted", true,
 			ExternalsSecret{Finalizers: []string{"other"}, IsDeleted: true},
@@ -247,7 +247,7 @@ func TestNothingIsListedWhileEachSecretHasAComponentInTheCache(t *testing.T) {
 	write(t, s, app, Phases, "named")
 	unnamed := []string{write(t, s, app, Phases, "b"), write(t, s, app, Rendering, "b"), write(t, s, app, Inventory, "b")}
 	named := write(t, s, app, Inventory, "named")
-	cluster.addKubeconfig("config", s.keys.ownerFinalizer(app))
+	cluster.addKubeconfig("config", s.Marks.ownerFinalizer(app))
 	record := metav1alpha1.InventoryRecord{Namespace: "shop", Name: NamePrefix(Inventory, app.ID(), "named"), Parts: 1}
 	known := &components{cached: map[string]Component{app.ID(): {
 		Status: &metav1alpha1.Status{PhaseRecord: "named", InventoryRecord: &record},

@@ -5,8 +5,6 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -22,7 +20,7 @@ func (s *Store) Delete(ctx context.Context, owner manifests.Owner, kind Kind, na
 		log.FromContext(ctx).Info(
 			"the operator may not delete the records in a namespace that is being deleted; "+
 				"if the namespace remains, remove the finalizer from the Secrets of the records by hand",
-			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.keys.finalizer(), "cause", err.Error())
+			"namespace", s.NamespaceOf(owner), "records", kind, "finalizer", s.Marks.finalizer(), "cause", err.Error())
 		return nil
 	}
 	return err
@@ -37,7 +35,7 @@ func (s *Store) deleteAll(ctx context.Context, owner manifests.Owner, kind Kind,
 		if named != "" && IDOf(found[i].Name) == named {
 			continue
 		}
-		if err := s.deleteOwn(ctx, &found[i], s.deleteSecret); err != nil {
+		if err := s.own.delete(ctx, &found[i], s.own.remove); err != nil {
 			return err
 		}
 	}
@@ -90,7 +88,7 @@ func (s *Store) Release(ctx context.Context, m *State, owner manifests.Owner, le
 func (s *Store) DeleteStale(ctx context.Context, m *State) error {
 	stale := m.staleSecrets()
 	for i := range stale {
-		if err := s.deleteOwn(ctx, &stale[i], s.deleteChanged); err != nil {
+		if err := s.own.delete(ctx, &stale[i], s.own.removeChanged); err != nil {
 			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
 		}
 	}
@@ -98,42 +96,4 @@ func (s *Store) DeleteStale(ctx context.Context, m *State) error {
 		m.staleDeleted(stale)
 	}
 	return nil
-}
-
-// deleteChanged deletes a Secret even if it changed since it was read, but not another Secret of the same name.
-func (s *Store) deleteChanged(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	err := s.deleteSecret(ctx, secret)
-	if !apierrors.IsConflict(err) {
-		return err
-	}
-	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
-	newer, err := secrets.Get(ctx, secret.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) || err == nil && newer.UID != secret.UID {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return s.deleteSecret(ctx, newer)
-}
-
-// deleteSecret removes the finalizer of a Secret, and deletes it. The error is a conflict if the Secret changed since
-// it was read.
-func (s *Store) deleteSecret(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	patch, err := finalizerPatch(secret, s.keys.finalizer(), false, nil)
-	if err != nil {
-		return err
-	}
-	secrets := s.Metadata.Resource(secretResource).Namespace(secret.Namespace)
-	options := metav1.PatchOptions{FieldManager: s.Reconciler}
-	freed, err := secrets.Patch(ctx, secret.Name, types.MergePatchType, patch, options)
-	if err == nil && freed.DeletionTimestamp == nil {
-		// Another process may have written a newer record into the Secret after the finalizer was removed.
-		same := &metav1.Preconditions{UID: &freed.UID, ResourceVersion: &freed.ResourceVersion}
-		err = secrets.Delete(ctx, secret.Name, metav1.DeleteOptions{Preconditions: same})
-	}
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
-	return err
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -55,9 +54,9 @@ func (s *Store) Externals(ctx context.Context, owner manifests.Owner, e External
 	name, index := ExternalsName(owner.ID(), e.Number), base64.StdEncoding.EncodeToString(e.Index)
 	finalizers := slices.Clone(e.Finalizers)
 	if !e.IsDeleted {
-		finalizers = slices.DeleteFunc(finalizers, func(f string) bool { return f == s.keys.finalizer() })
+		finalizers = slices.DeleteFunc(finalizers, func(f string) bool { return f == s.Marks.finalizer() })
 		if s.withFinalizer(ctx, owner) {
-			finalizers = append(finalizers, s.keys.finalizer())
+			finalizers = append(finalizers, s.Marks.finalizer())
 		}
 	}
 	secret := &unstructured.Unstructured{Object: map[string]any{
@@ -65,35 +64,16 @@ func (s *Store) Externals(ctx context.Context, owner manifests.Owner, e External
 		"metadata": map[string]any{
 			"namespace": s.NamespaceOf(owner),
 			"name":      name,
-			"labels":    s.labels(owner),
+			"labels":    s.Marks.labels(owner),
 			"annotations": map[string]any{
-				s.keys.name(annotationOwner):   owner.String(),
-				s.keys.name(annotationWritten): s.Clock.Now().UTC().Format(timeFormat),
-				s.keys.name(annotationDigest):  digestOf(name, index),
-				s.keys.name(annotationLeft):    strconv.Itoa(e.Left),
+				s.Marks.name(annotationOwner):   owner.String(),
+				s.Marks.name(annotationWritten): s.Clock.Now().UTC().Format(timeFormat),
+				s.Marks.name(annotationDigest):  digestOf(name, index),
+				s.Marks.name(annotationLeft):    strconv.Itoa(e.Left),
 			},
 		},
 		"data": map[string]any{IndexKey: index},
 	}}
 	secret.SetFinalizers(finalizers)
 	return secret
-}
-
-// IsIntact reports whether the content of a Secret has the recorded digest.
-func (s *Store) IsIntact(secret *unstructured.Unstructured) bool {
-	data, _, _ := unstructured.NestedString(secret.Object, "data", kindOf(secret.GetName()).dataKey())
-	return digestOf(secret.GetName(), data) == secret.GetAnnotations()[s.keys.name(annotationDigest)]
-}
-
-// IsMarked reports whether a Secret has the label and the annotation of the records of an owner.
-func (s *Store) IsMarked(secret metav1.Object, owner manifests.Owner) bool {
-	return secret.GetLabels()[s.keys.name(LabelRecord)] == owner.ID() &&
-		secret.GetAnnotations()[s.keys.name(annotationOwner)] == owner.String()
-}
-
-// externalsLeft returns the number of the externals in a Secret that are neither deleted nor released. known is false
-// if somebody edited the number.
-func (s *Store) externalsLeft(secret metav1.Object) (left int, known bool) {
-	left, err := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationLeft)])
-	return left, err == nil && left >= 0
 }

@@ -29,14 +29,14 @@ import (
 // delete the dependents in the other cluster, or the externals. Several components may share a Secret, so each
 // component has a finalizer of its own.
 type Finalizers struct {
-	keys          keys
+	marks         Marks
 	metadata      metadata.Interface
 	verifyCluster func(ctx context.Context, name types.NamespacedName) error
 }
 
 // Has reports whether a Secret has the finalizer of a component, and the label by which the Collector finds it.
 func (f Finalizers) Has(secret metav1.Object, owner manifests.Owner) bool {
-	return f.keys.isProtected(secret, f.keys.ownerFinalizer(owner))
+	return f.marks.isProtected(secret, f.marks.ownerFinalizer(owner))
 }
 
 // Move adds the finalizer of a component to the Secret with its kubeconfig, and then removes the finalizer from the
@@ -50,7 +50,7 @@ func (f Finalizers) Move(
 	}
 	if secret != "" {
 		name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
-		if err := f.change(ctx, name, f.keys.ownerFinalizer(owner), addToKubeconfig); err != nil {
+		if err := f.change(ctx, name, f.marks.ownerFinalizer(owner), addToKubeconfig); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (f Finalizers) changeAll(ctx context.Context, owner manifests.Owner, secret
 	var errs []error
 	for _, secret := range slices.Compact(slices.Sorted(slices.Values(secrets))) {
 		name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
-		errs = append(errs, f.change(ctx, name, f.keys.ownerFinalizer(owner), c))
+		errs = append(errs, f.change(ctx, name, f.marks.ownerFinalizer(owner), c))
 	}
 	return errors.Join(errs...)
 }
@@ -97,7 +97,7 @@ func (f Finalizers) Remove(ctx context.Context, owner manifests.Owner, secret st
 		return nil
 	}
 	name := types.NamespacedName{Namespace: owner.Namespace, Name: secret}
-	return f.change(ctx, name, f.keys.ownerFinalizer(owner), remove)
+	return f.change(ctx, name, f.marks.ownerFinalizer(owner), remove)
 }
 
 // change is a change of the finalizers of a Secret.
@@ -132,7 +132,7 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 	}
 	present := slices.Contains(secret.Finalizers, finalizer)
 	switch {
-	case !add && !present, add && f.keys.isProtected(secret, finalizer):
+	case !add && !present, add && f.marks.isProtected(secret, finalizer):
 		return nil
 	case add && !present && secret.DeletionTimestamp != nil:
 		// The API server accepts no new finalizer on an object that is being deleted.
@@ -145,7 +145,7 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 	if err != nil {
 		return err
 	}
-	options := metav1.PatchOptions{FieldManager: string(f.keys)}
+	options := metav1.PatchOptions{FieldManager: string(f.marks)}
 	_, err = secrets.Patch(ctx, name.Name, types.MergePatchType, patch, options)
 	if apierrors.IsNotFound(err) && !add {
 		return nil
@@ -159,11 +159,11 @@ func (f Finalizers) change(ctx context.Context, name types.NamespacedName, final
 // heldLabel returns the patch for the label by which the Collector finds a Secret. The label is removed with the last
 // finalizer that a component has on the Secret.
 func (f Finalizers) heldLabel(secret *metav1.PartialObjectMetadata, finalizer string, add bool) map[string]any {
-	others := slices.DeleteFunc(f.keys.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
+	others := slices.DeleteFunc(f.marks.ownerFinalizers(secret), func(other string) bool { return other == finalizer })
 	if add || len(others) > 0 {
-		return map[string]any{f.keys.name(marks.LabelHeld): "true"}
+		return map[string]any{f.marks.name(marks.LabelHeld): "true"}
 	}
-	return map[string]any{f.keys.name(marks.LabelHeld): nil}
+	return map[string]any{f.marks.name(marks.LabelHeld): nil}
 }
 
 // finalizerPatch returns a merge patch that adds or removes a finalizer and sets labels. It keeps all other finalizers.

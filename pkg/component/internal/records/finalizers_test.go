@@ -103,7 +103,7 @@ func TestFinalizersOfKubeconfigs(t *testing.T) {
 			first.GetFinalizers(), second.GetFinalizers())
 	}
 	move(b, "first", "")
-	if _, held := first.GetLabels()[s.keys.name(marks.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(),
+	if _, held := first.GetLabels()[s.Marks.name(marks.LabelHeld)]; held || !slices.Equal(first.GetFinalizers(),
 		[]string{"example.com/other"}) {
 		t.Errorf("after the operator's last finalizer was removed, the Secret has the finalizers %q and the labels %v",
 			first.GetFinalizers(), first.GetLabels())

@@ -60,7 +60,7 @@ func (i Inventories) Load(ctx context.Context, owner manifests.Owner) (StoredInv
 	if err != nil {
 		return StoredInventory{}, fmt.Errorf("read the inventory in Secret %s: %w", name, err)
 	}
-	intact := i.Store.IsIntact(secret)
+	intact := i.Store.Marks.IsIntact(secret)
 	if !intact && !i.wrote(secret) {
 		return StoredInventory{}, &foreignError{fmt.Sprintf("another client created Secret %s, in which the dependents of "+
 			"%s have to be recorded; nothing was changed; move its data to a Secret of another name", name, owner)}
@@ -90,7 +90,7 @@ func IsForeign(err error) bool {
 // wrote reports whether the managed fields of a Secret show that the reconciler wrote it.
 func (i Inventories) wrote(secret *unstructured.Unstructured) bool {
 	return slices.ContainsFunc(secret.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
-		return i.Store.wroteRecord(e, Inventory)
+		return i.Store.Marks.wroteRecord(e, Inventory)
 	})
 }
 
@@ -131,10 +131,10 @@ func (i Inventories) next(
 	ctx context.Context, owner manifests.Owner, before StoredInventory, data []byte,
 ) *unstructured.Unstructured {
 	rec := Record{Kind: Inventory, ID: engineID}
-	annotations := i.Store.keys.annotations(owner, rec, 1, i.Store.Clock.Now().UTC().Format(timeFormat))
+	annotations := i.Store.Marks.annotations(owner, rec, 1, i.Store.Clock.Now().UTC().Format(timeFormat))
 	secret := i.Store.secret(owner, rec, 0, annotations, data)
 	labels := secret.GetLabels()
-	delete(labels, i.Store.keys.name(marks.LabelHeld))
+	delete(labels, i.Store.Marks.name(marks.LabelHeld))
 	secret.SetLabels(labels)
 	protects := i.Store.withFinalizer(ctx, owner)
 	if before.secret != nil {
@@ -146,7 +146,7 @@ func (i Inventories) next(
 		// The API server accepts no new finalizer on an object that is being deleted.
 		protects = protects && secret.GetDeletionTimestamp() == nil
 	}
-	if finalizer := i.Store.keys.finalizer(); protects && !slices.Contains(secret.GetFinalizers(), finalizer) {
+	if finalizer := i.Store.Marks.finalizer(); protects && !slices.Contains(secret.GetFinalizers(), finalizer) {
 		secret.SetFinalizers(append(secret.GetFinalizers(), finalizer))
 	}
 	return secret
@@ -185,7 +185,7 @@ func (i Inventories) Delete(ctx context.Context, owner manifests.Owner, stored S
 	secret := &metav1.PartialObjectMetadata{}
 	secret.Namespace, secret.Name, secret.UID = stored.secret.GetNamespace(), stored.secret.GetName(), stored.secret.GetUID()
 	secret.ResourceVersion, secret.Finalizers = stored.secret.GetResourceVersion(), stored.secret.GetFinalizers()
-	err := i.Store.deleteSecret(ctx, secret)
+	err := i.Store.own.remove(ctx, secret)
 	switch {
 	case err == nil, i.Store.Unreachable(ctx, owner, err):
 		return nil

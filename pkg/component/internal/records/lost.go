@@ -32,12 +32,12 @@ func (c *Collector) reportLost(ctx context.Context, b batch, components map[stri
 		inList := b.listed[""] || b.listed[c.Store.NamespaceOf(component.Owner)]
 		for kind, record := range kept(component.Status) {
 			isDeleted := slices.ContainsFunc(OfKind(deleted[id], kind), HasID(record))
-			isMissing := inList && !c.Store.isComplete(OfKind(listed[id], kind), record)
+			isMissing := inList && !c.Store.Marks.isComplete(OfKind(listed[id], kind), record)
 			if !isDeleted && !isMissing {
 				continue
 			}
 			found, err := c.Store.Find(ctx, component.Owner, kind, record)
-			if err == nil && !c.Store.isComplete(found, record) {
+			if err == nil && !c.Store.Marks.isComplete(found, record) {
 				c.Components.Lost(component.Name, kind)
 			}
 			if !apierrors.IsForbidden(err) {
@@ -59,12 +59,6 @@ func kept(status *metav1alpha1.Status) map[Kind]string {
 // isID reports whether a value is the id of a record. Some values of Status.PhaseRecord and of State.ID are none.
 func isID(value string) bool {
 	return value != "" && value != PhasesPending && value != PhasesUnknown && value != Lost
-}
-
-// isComplete reports whether all Secrets of the record with an id are among secrets, which all belong to records of one
-// kind.
-func (s *Store) isComplete(secrets []metav1.PartialObjectMetadata, id string) bool {
-	return s.Latest(ofID(secrets, id), id) == id
 }
 
 // byOwner returns the Secrets that are parts of records, by the owner ids in their names.

@@ -32,9 +32,9 @@ func TestTheSecretsThatAStatusNamesAreOwned(t *testing.T) {
 func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 	cluster, s := newCluster(t)
 	m := &State{}
-	cluster.addKubeconfig("config", s.keys.ownerFinalizer(owner("app")))
+	cluster.addKubeconfig("config", s.Marks.ownerFinalizer(owner("app")))
 	write(t, s, owner("app"), Phases, "a")
-	cluster.addKubeconfig("credentials", s.keys.ownerFinalizer(owner("app")))
+	cluster.addKubeconfig("credentials", s.Marks.ownerFinalizer(owner("app")))
 	owned := OwnedBy("former", &metav1alpha1.Status{PhaseRecord: "a", TargetSecret: "config"})
 	owned.Credentials = []string{"credentials"}
 	m.SetOwned(owned)

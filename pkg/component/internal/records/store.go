@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +20,6 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/internal/budget"
-	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rights"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -56,18 +54,23 @@ type Store struct {
 	Options
 	// Finalizers are the finalizers on Secrets with kubeconfigs.
 	Finalizers Finalizers
+	// Marks read the labels and annotations of Secrets.
+	Marks Marks
 
-	keys   keys
+	own    ownSecrets
 	review accessReview
 }
 
 // NewStore returns a store.
 func NewStore(o Options) *Store {
-	return &Store{
-		Options: o, keys: keys(o.Reconciler),
-		Finalizers: Finalizers{keys: keys(o.Reconciler), metadata: o.Metadata, verifyCluster: o.VerifyCluster},
+	m := Marks(o.Reconciler)
+	s := &Store{
+		Options: o, Marks: m,
+		Finalizers: Finalizers{marks: m, metadata: o.Metadata, verifyCluster: o.VerifyCluster},
 		review:     accessReview{dynamic: o.Dynamic, clock: o.Clock},
 	}
+	s.own = ownSecrets{marks: m, metadata: o.Metadata, get: s.Get}
+	return s
 }
 
 // Get reads a Secret.
@@ -120,12 +123,12 @@ func (s *Store) Write(ctx context.Context, owner manifests.Owner, rec Record, pa
 		return err
 	}
 	secrets := s.Dynamic.Resource(secretResource).Namespace(s.NamespaceOf(owner))
-	annotations := s.keys.annotations(owner, rec, len(parts), s.Clock.Now().UTC().Format(timeFormat))
+	annotations := s.Marks.annotations(owner, rec, len(parts), s.Clock.Now().UTC().Format(timeFormat))
 	withFinalizer := s.withFinalizer(ctx, owner)
 	for i, part := range parts {
 		secret := s.secret(owner, rec, i, maps.Clone(annotations), part)
 		if withFinalizer {
-			secret.SetFinalizers([]string{s.keys.finalizer()})
+			secret.SetFinalizers([]string{s.Marks.finalizer()})
 		}
 		apply := metav1.ApplyOptions{FieldManager: s.Reconciler, Force: true}
 		if _, err := secrets.Apply(ctx, secret.GetName(), secret, apply); err != nil {
@@ -141,37 +144,21 @@ func (s *Store) withFinalizer(ctx context.Context, owner manifests.Owner) bool {
 	return owner.Namespace == "" || s.review.mayPatchAnywhere(ctx)
 }
 
-// labels returns the labels of the records of an owner.
-func (s *Store) labels(owner manifests.Owner) map[string]any {
-	return map[string]any{s.keys.name(LabelRecord): owner.ID(), s.keys.name(marks.LabelHeld): "true"}
-}
-
 func (s *Store) secret(
 	owner manifests.Owner, rec Record, number int, annotations map[string]any, part []byte,
 ) *unstructured.Unstructured {
 	name, data := secretName(rec.Kind, owner.ID(), rec.ID, number), base64.StdEncoding.EncodeToString(part)
-	annotations[s.keys.name(annotationDigest)] = digestOf(name, data)
+	annotations[s.Marks.name(annotationDigest)] = digestOf(name, data)
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata": map[string]any{
 			"namespace":   s.NamespaceOf(owner),
 			"name":        name,
-			"labels":      s.labels(owner),
+			"labels":      s.Marks.labels(owner),
 			"annotations": annotations,
 		},
 		"data": map[string]any{rec.Kind.dataKey(): data},
 	}}
-}
-
-// OriginOf returns the origin of the rendering that a Secret is a part of, or nil if the Secret has no valid annotation
-// with an origin.
-func (s *Store) OriginOf(secret metav1.Object) *Origin {
-	return parseOrigin(secret.GetAnnotations()[s.keys.name(annotationOrigin)])
-}
-
-// After returns the reference of the inventory that the inventory in a Secret replaces, empty if it is not known.
-func (s *Store) After(secret metav1.Object) string {
-	return secret.GetAnnotations()[s.keys.name(annotationAfter)]
 }
 
 // Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist,
@@ -180,12 +167,12 @@ func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id s
 	rec, edited := Record{Kind: kind, ID: id}, ""
 	prefix := NamePrefix(kind, owner.ID(), id)
 	data, err := readParts(ctx, s.Get, kind, s.NamespaceOf(owner), prefix, 1, func(secret *unstructured.Unstructured) int {
-		rec.Note = secret.GetAnnotations()[s.keys.name(annotationNote)]
-		rec.ValuesLost = secret.GetAnnotations()[s.keys.name(annotationValuesLost)] != ""
-		rec.Origin = s.OriginOf(secret)
-		rec.Capabilities = secret.GetAnnotations()[s.keys.name(annotationCapabilities)]
-		parts, _ := strconv.Atoi(secret.GetAnnotations()[s.keys.name(annotationParts)])
-		if secret.GetAnnotations()[s.keys.name(annotationDigest)] != "" && !s.IsIntact(secret) {
+		rec.Note = secret.GetAnnotations()[s.Marks.name(annotationNote)]
+		rec.ValuesLost = secret.GetAnnotations()[s.Marks.name(annotationValuesLost)] != ""
+		rec.Origin = s.Marks.OriginOf(secret)
+		rec.Capabilities = secret.GetAnnotations()[s.Marks.name(annotationCapabilities)]
+		parts, _ := strconv.Atoi(secret.GetAnnotations()[s.Marks.name(annotationParts)])
+		if secret.GetAnnotations()[s.Marks.name(annotationDigest)] != "" && !s.Marks.IsIntact(secret) {
 			edited = secret.GetName()
 		}
 		return parts
@@ -256,25 +243,13 @@ func readParts(
 // record and another name is not part of a record.
 func (s *Store) List(ctx context.Context, owner manifests.Owner) ([]metav1.PartialObjectMetadata, error) {
 	secrets := s.Metadata.Resource(secretResource).Namespace(s.NamespaceOf(owner))
-	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: s.keys.name(LabelRecord) + "=" + owner.ID()})
+	list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: s.Marks.name(LabelRecord) + "=" + owner.ID()})
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(list.Items, func(secret metav1.PartialObjectMetadata) bool {
 		return !isPartOf(secret.Name, owner.ID())
 	}), nil
-}
-
-// WroteInventories reports whether the managed fields of Secrets with inventories show that the reconciler wrote the data
-// of all of them. Secrets without managed fields count as written by the reconciler.
-func (s *Store) WroteInventories(secrets []metav1.PartialObjectMetadata) bool {
-	ownsData := func(e metav1.ManagedFieldsEntry) bool {
-		return e.Manager == s.Reconciler && e.FieldsV1 != nil &&
-			strings.Contains(e.FieldsV1.GetRawString(), `"f:`+Inventory.dataKey()+`"`)
-	}
-	return !slices.ContainsFunc(secrets, func(secret metav1.PartialObjectMetadata) bool {
-		return len(secret.ManagedFields) > 0 && !slices.ContainsFunc(secret.ManagedFields, ownsData)
-	})
 }
 
 // ListKind returns the metadata of the Secrets of an owner's records of one kind.
@@ -300,7 +275,7 @@ func (s *Store) Find(
 		return s.AddExternals(ctx, owner, found)
 	}
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
-		if !isID(id) || s.isComplete(found, id) {
+		if !isID(id) || s.Marks.isComplete(found, id) {
 			continue
 		}
 		name := func(part int) string { return secretName(kind, owner.ID(), id, part) }
@@ -341,7 +316,7 @@ func (s *Store) addUnlabelled(
 		if err != nil {
 			return nil, err
 		}
-		if own, err := s.isOwn(ctx, secret); err != nil || !own {
+		if own, err := s.own.wrote(ctx, secret); err != nil || !own {
 			return found, err
 		}
 		found = append(found, *secret)
@@ -349,41 +324,17 @@ func (s *Store) addUnlabelled(
 	return found, nil
 }
 
-// Latest returns the id of the current record among secrets, which all belong to records of one kind. The current
-// record is the record with the id named, if it is complete, or else the complete record that was written last. The id
-// is empty if no record is complete.
-func (s *Store) Latest(secrets []metav1.PartialObjectMetadata, named string) string {
-	parts, written := map[string]int{}, map[string]string{}
-	for i := range secrets {
-		id, annotations := IDOf(secrets[i].Name), secrets[i].Annotations
-		parts[id]++
-		if strconv.Itoa(parts[id]) == annotations[s.keys.name(annotationParts)] {
-			written[id] = annotations[s.keys.name(annotationWritten)]
-		}
-	}
-	if _, ok := written[named]; ok {
-		return named
-	}
-	latest := ""
-	for _, id := range slices.Sorted(maps.Keys(written)) {
-		if latest == "" || written[id] > written[latest] {
-			latest = id
-		}
-	}
-	return latest
-}
-
 // ReadLatestInventory returns the lines of the newest complete inventory in the given secrets, or nil if no inventory
 // is complete. It returns a LostError if the inventory cannot be read.
 func (s *Store) ReadLatestInventory(
 	ctx context.Context, owner manifests.Owner, secrets []metav1.PartialObjectMetadata,
 ) ([]string, error) {
-	id := s.Latest(secrets, "")
+	id := s.Marks.Latest(secrets, "")
 	if id == "" {
 		return nil, nil
 	}
 	latest := secrets[slices.IndexFunc(secrets, HasID(id))]
-	parts, err := strconv.ParseInt(latest.Annotations[s.keys.name(annotationParts)], 10, 32)
+	parts, err := strconv.ParseInt(latest.Annotations[s.Marks.name(annotationParts)], 10, 32)
 	if err != nil {
 		return nil, nil
 	}

@@ -29,7 +29,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		var secret metav1.PartialObjectMetadata
 		secret.SetName(secretName(Phases, "owner", digest, number))
 		secret.SetAnnotations(map[string]string{
-			s.keys.name(annotationParts): parts, s.keys.name(annotationWritten): written,
+			s.Marks.name(annotationParts): parts, s.Marks.name(annotationWritten): written,
 		})
 		return secret
 	}
@@ -75,7 +75,7 @@ func TestWhichRecordOfPhasesCounts(t *testing.T) {
 		{"no record without the number of its parts", []metav1.PartialObjectMetadata{part("a", 0, "", at(1))}, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := s.Latest(c.found, c.named); got != c.want {
+			if got := s.Marks.Latest(c.found, c.named); got != c.want {
 				t.Errorf("the latest record is %q, want %q", got, c.want)
 			}
 		})
@@ -343,7 +343,7 @@ func TestNoSecretThatIsWrittenIsLarge(t *testing.T) {
 	}
 	origin := &Origin{name, 1 << 40, name, name, name}
 	rec := Record{Kind: Rendering, ID: name[:16], Note: strings.Repeat(name+", ", 20), Origin: origin}
-	text, err := json.Marshal(s.secret(owner, rec, 0, s.keys.annotations(owner, rec, len(parts), timeFormat), parts[0]))
+	text, err := json.Marshal(s.secret(owner, rec, 0, s.Marks.annotations(owner, rec, len(parts), timeFormat), parts[0]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ func TestWhoWroteTheDataOfInventories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := NewStore(Options{Reconciler: reconciler})
 			secrets := []metav1.PartialObjectMetadata{{}, {ObjectMeta: metav1.ObjectMeta{ManagedFields: test.entries}}}
-			if got := store.WroteInventories(secrets); got != test.want {
+			if got := store.Marks.WroteInventories(secrets); got != test.want {
 				t.Errorf("WroteInventories returned %t", got)
 			}
 		})
