@@ -59,7 +59,7 @@ func (w *writer) applyExcluding(
 		return nil, err
 	}
 	entries := w.view.OwnFields(live.GetManagedFields())
-	excluded, err := w.excluded(live, entries, a)
+	excluded, err := exclusion{w.reconciler, a, entries}.droppable(live)
 	switch {
 	case err != nil:
 		return nil, &excludedError{error: refused, hint: err.Error()}
@@ -84,17 +84,23 @@ func (w *writer) applyExcluding(
 	return send(version)
 }
 
-// excluded returns the fields of a live object that a manifest excludes and that the update may drop. The error names
-// all fields that somebody else needs, and is nil if the manifest excludes no such field. The entries are the managed
-// fields of the object, with the name of the reconciler in our entries.
-func (w *writer) excluded(
-	live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry, a plan.Action,
-) ([]serverrules.Branch, error) {
+// exclusion decides which fields of a live object an update may drop because its manifest excludes them. The entries
+// are the managed fields of the object, with the name of the reconciler in our entries.
+type exclusion struct {
+	reconciler string
+	action     plan.Action
+	entries    []metav1.ManagedFieldsEntry
+}
+
+// droppable returns the fields of a live object that the manifest excludes and that the update may drop. The error names
+// all fields that somebody else needs, and is nil if the manifest excludes no such field.
+func (e exclusion) droppable(live *unstructured.Unstructured) ([]serverrules.Branch, error) {
+	a := e.action
 	var droppable []serverrules.Branch
 	var needed []neededField
 	left := ignored.Strip(live.Object, a.Object.Settings.IgnoredPaths())
 	for _, b := range serverrules.Excluded(a.Key.GroupKind(), a.Object.Body.Object, left) {
-		managers, err := w.needs(b, entries, a)
+		managers, err := e.needs(b)
 		if err != nil {
 			return nil, err
 		}
@@ -112,18 +118,18 @@ func (w *writer) excluded(
 
 // needs returns the managers that need an excluded field, sorted by name. A field that is ours, or that a previous
 // manager wrote, is not needed. Neither is one that a controller injects. All fields of a server-side apply are needed.
-func (w *writer) needs(b serverrules.Branch, entries []metav1.ManagedFieldsEntry, a plan.Action) ([]string, error) {
+func (e exclusion) needs(b serverrules.Branch) ([]string, error) {
 	var managers []string
-	for _, entry := range entries {
+	for _, entry := range e.entries {
 		fields, err := fieldsIn(entry)
 		if err != nil {
 			return nil, err
 		}
 		theirs := b.Below(fields)
 		switch updates := entry.Operation == metav1.ManagedFieldsOperationUpdate; {
-		case theirs.Empty(), entry.Manager == w.reconciler && entry.Subresource == "":
-		case updates && slices.Contains(a.PreviousManagers, entry.Manager):
-		case updates && a.TransferOf(entry.Manager) == plan.TransferToNobody:
+		case theirs.Empty(), entry.Manager == e.reconciler && entry.Subresource == "":
+		case updates && slices.Contains(e.action.PreviousManagers, entry.Manager):
+		case updates && e.action.TransferOf(entry.Manager) == plan.TransferToNobody:
 		case updates && b.Injectable(theirs):
 		default:
 			managers = append(managers, entry.Manager)

@@ -74,7 +74,7 @@ func (w *writer) update(
 	if !mayExclude(a, refused) {
 		return obj, refused
 	}
-	excluded, err := w.excluded(live, live.GetManagedFields(), a)
+	excluded, err := exclusion{w.reconciler, a, live.GetManagedFields()}.droppable(live)
 	switch {
 	case err != nil:
 		return nil, &excludedError{error: refused, hint: err.Error()}
