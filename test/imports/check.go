@@ -16,6 +16,21 @@ import (
 // module is the prefix of the packages of the project, without which the table names them.
 const module = "github.com/fairlead-io/fairlead/"
 
+// room is a package with a rule for its imports. A row also holds for the packages below the path that have no row of
+// their own, and these may import each other. Tests may import what they need.
+type room struct {
+	// path is a folder. The last element * stands for each folder in a folder.
+	path string
+	// why says what the room knows, which is the reason for the rule.
+	why string
+	// may are the packages of the project that the room may import: folders, and with /... the folders below them, too.
+	// A room may import only rooms that stand above it in the table.
+	may string
+	// not are packages that the room may not import. They may be of other modules, which a room may import otherwise. If
+	// patterns of may and not match a package, the longer pattern decides.
+	not string
+}
+
 // imported is an import of a package in a file. The folder is that of the file, and the package is without the prefix of
 // the module.
 type imported struct {

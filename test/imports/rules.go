@@ -1,20 +1,5 @@
 package imports
 
-// room is a package with a rule for its imports. A row also holds for the packages below the path that have no row of
-// their own, and these may import each other. Tests may import what they need.
-type room struct {
-	// path is a folder. The last element * stands for each folder in a folder.
-	path string
-	// why says what the room knows, which is the reason for the rule.
-	why string
-	// may are the packages of the project that the room may import: folders, and with /... the folders below them, too.
-	// A room may import only rooms that stand above it in the table.
-	may string
-	// not are packages that the room may not import. They may be of other modules, which a room may import otherwise. If
-	// patterns of may and not match a package, the longer pattern decides.
-	not string
-}
-
 const (
 	clients = "k8s.io/client-go/... sigs.k8s.io/controller-runtime/..."
 	engines = "pkg/generator/cel/... pkg/generator/function/... pkg/generator/gotemplate/... pkg/generator/helm/... " +
@@ -410,44 +395,4 @@ var rooms = []room{
 	{"cmd/fairlead/internal/scaffold/staging", "a leaf of the command line", "internal/...", ""},
 	{"cmd/fairlead/internal/cli/*", "a family of commands", "... cmd/fairlead/internal/cli/command", "cmd/fairlead/internal/cli/..."},
 	{"examples", "written as an author writes an operator", "api/... pkg/...", ""},
-}
-
-// reserved is a package that few packages may import.
-type reserved struct {
-	path, why string
-	// by are the packages that may import it, and tests the packages whose tests may do so, too.
-	by, tests string
-}
-
-// reservations has the reserved packages. The patterns are those of the rooms; the pattern ... matches all packages.
-var reservations = []reserved{
-	{
-		"helm.sh/helm/...", "only pkg/generator/helm carries Helm; the command line reads --set with Helm's own parser, and " +
-			"the names of values in packed charts",
-		"pkg/generator/helm cmd/fairlead/internal/values cmd/fairlead/internal/unread", "",
-	},
-	{
-		"sigs.k8s.io/kustomize/...", "only pkg/generator/kustomize carries kustomize; the tests of functions serve one that " +
-			"is written with its library",
-		"pkg/generator/kustomize", "pkg/generator/function",
-	},
-	{
-		"github.com/google/cel-go/...", "only pkg/generator/cel and internal/expression carry CEL",
-		"pkg/generator/cel internal/expression", "",
-	},
-	{
-		"k8s.io/client-go/discovery/...", "an operator reads what an API server serves in one package",
-		"pkg/component/internal/discovery internal/operator cmd/... test/...", "...",
-	},
-	{
-		"github.com/spf13/cobra/...", "only cli and completion know the command line",
-		"cmd/fairlead/internal/cli/... cmd/fairlead/internal/completion test/devcluster/...", "...",
-	},
-	{
-		"cmd/fairlead/internal/cli/...", "commands call the packages that do their work, never the other way round",
-		"cmd/fairlead cmd/fairlead/internal/cli/...", "...",
-	},
-	{"cmd/...", "programs use the library", "cmd/... test/...", "..."},
-	{"test/...", "tests use the library", "test/...", "..."},
-	{"github.com/pkg/errors", "wrap with fmt.Errorf and %w", "", ""},
 }

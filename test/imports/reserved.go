@@ -1,0 +1,41 @@
+package imports
+
+// reserved is a package that few packages may import.
+type reserved struct {
+	path, why string
+	// by are the packages that may import it, and tests the packages whose tests may do so, too.
+	by, tests string
+}
+
+// reservations has the reserved packages. The patterns are those of the rooms; the pattern ... matches all packages.
+var reservations = []reserved{
+	{
+		"helm.sh/helm/...", "only pkg/generator/helm carries Helm; the command line reads --set with Helm's own parser, and " +
+			"the names of values in packed charts",
+		"pkg/generator/helm cmd/fairlead/internal/values cmd/fairlead/internal/unread", "",
+	},
+	{
+		"sigs.k8s.io/kustomize/...", "only pkg/generator/kustomize carries kustomize; the tests of functions serve one that " +
+			"is written with its library",
+		"pkg/generator/kustomize", "pkg/generator/function",
+	},
+	{
+		"github.com/google/cel-go/...", "only pkg/generator/cel and internal/expression carry CEL",
+		"pkg/generator/cel internal/expression", "",
+	},
+	{
+		"k8s.io/client-go/discovery/...", "an operator reads what an API server serves in one package",
+		"pkg/component/internal/discovery internal/operator cmd/... test/...", "...",
+	},
+	{
+		"github.com/spf13/cobra/...", "only cli and completion know the command line",
+		"cmd/fairlead/internal/cli/... cmd/fairlead/internal/completion test/devcluster/...", "...",
+	},
+	{
+		"cmd/fairlead/internal/cli/...", "commands call the packages that do their work, never the other way round",
+		"cmd/fairlead cmd/fairlead/internal/cli/...", "...",
+	},
+	{"cmd/...", "programs use the library", "cmd/... test/...", "..."},
+	{"test/...", "tests use the library", "test/...", "..."},
+	{"github.com/pkg/errors", "wrap with fmt.Errorf and %w", "", ""},
+}
