@@ -57,7 +57,8 @@ func (c *Cluster) Operator(ctx context.Context, target Target) Operator {
 	if !target.IsReadyMade() {
 		return notChecked("the Lease of the operator of %s is not known", target.Mapping.Resource.GroupResource())
 	}
-	leases, hint, err := c.leases(ctx, target.Namespace)
+	reader := leaseReader{c.Client}
+	leases, hint, err := reader.candidates(ctx, target.Namespace)
 	switch {
 	case apierrors.IsNotFound(err):
 		return notChecked("there is no Lease %s in namespace %s; %s names another namespace", leader.Name,
@@ -79,7 +80,7 @@ func (c *Cluster) Operator(ctx context.Context, target Target) Operator {
 		return notChecked("the Lease %s/%s has no time", leases[0].Namespace, leases[0].Name)
 	}
 	if !watched(held, target.Namespace) {
-		held = append(held, c.renewed(ctx, old, target.Namespace)...)
+		held = append(held, reader.renewed(ctx, old, target.Namespace)...)
 	}
 	if len(old) > 0 && (len(held) == 0 || target.Namespace != "" && !watched(held, target.Namespace)) {
 		return absent(old, hint)
@@ -145,14 +146,17 @@ func watched(leases []coordinationv1.Lease, namespace string) bool {
 	return slices.ContainsFunc(leases, func(l coordinationv1.Lease) bool { return leader.Watches(&l, namespace) })
 }
 
-// leases reads the Lease of the operator in the namespace in the environment. Without this variable it reads that in
+// leaseReader reads the Leases of operators.
+type leaseReader struct{ client.Reader }
+
+// candidates reads the Lease of the operator in the namespace in the environment. Without this variable it reads that in
 // the default namespace, and if its operator does not serve the components, those in all namespaces. The error is about
 // the first Lease. If the Leases in all namespaces cannot be read, the hint is the end of a message that says so.
-func (c *Cluster) leases(
+func (r leaseReader) candidates(
 	ctx context.Context, namespace string,
 ) (leases []coordinationv1.Lease, hint string, err error) {
 	first := coordinationv1.Lease{}
-	err = c.Get(ctx, client.ObjectKey{Namespace: operatorNamespace(), Name: leader.Name}, &first)
+	err = r.Get(ctx, client.ObjectKey{Namespace: operatorNamespace(), Name: leader.Name}, &first)
 	leases = []coordinationv1.Lease{first}
 	switch {
 	case os.Getenv(operatorNamespaceVariable) != "",
@@ -161,7 +165,7 @@ func (c *Cluster) leases(
 		return leases, "", err
 	}
 	list := &coordinationv1.LeaseList{}
-	if c.Client.List(ctx, list, client.MatchingFields{"metadata.name": leader.Name}) == nil && len(list.Items) > 0 {
+	if r.List(ctx, list, client.MatchingFields{"metadata.name": leader.Name}) == nil && len(list.Items) > 0 {
 		return list.Items, "", nil
 	}
 	return leases, "; " + operatorNamespaceVariable + " names the namespace of another operator", err
@@ -169,7 +173,7 @@ func (c *Cluster) leases(
 
 // renewed returns the Leases that operators renew in the next seconds. It ends as soon as one of the operators watches
 // the namespace.
-func (c *Cluster) renewed(ctx context.Context, old []coordinationv1.Lease, namespace string) []coordinationv1.Lease {
+func (r leaseReader) renewed(ctx context.Context, old []coordinationv1.Lease, namespace string) []coordinationv1.Lease {
 	ctx, cancel := context.WithTimeout(ctx, renewalWait)
 	defer cancel()
 	ticker := time.NewTicker(renewalPoll)
@@ -183,7 +187,7 @@ func (c *Cluster) renewed(ctx context.Context, old []coordinationv1.Lease, names
 		}
 		waiting = slices.DeleteFunc(waiting, func(before coordinationv1.Lease) bool {
 			now := coordinationv1.Lease{}
-			if c.Get(ctx, client.ObjectKeyFromObject(&before), &now) != nil ||
+			if r.Get(ctx, client.ObjectKeyFromObject(&before), &now) != nil ||
 				now.Spec.RenewTime.Equal(before.Spec.RenewTime) {
 				return false
 			}

@@ -91,7 +91,7 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 		}
 		return mapping, err
 	}
-	gvk, err := c.kindOf(text)
+	gvk, err := typeNames{c.mapper, c.served}.kindOf(text)
 	if meta.IsNoMatchError(err) {
 		return nil,
 			exit.BadInput("the cluster does not serve a type %q; kubectl api-resources lists the types that it serves", text)
@@ -105,24 +105,30 @@ func (c *Cluster) ResolveType(text string) (*meta.RESTMapping, error) {
 	return c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 }
 
-func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
+// typeNames finds types by the names that users write.
+type typeNames struct {
+	mapper meta.RESTMapper
+	served discovery.CachedDiscoveryInterface
+}
+
+func (n typeNames) kindOf(text string) (schema.GroupVersionKind, error) {
 	// As in kubectl, widgets.v1.demo.example.com is first resolved with version v1 and group demo.example.com, and then
 	// with group v1.demo.example.com.
 	versioned, unversioned := schema.ParseResourceArg(strings.ToLower(text))
 	if versioned != nil {
-		if gvk, err := c.mapper.KindFor(*versioned); err == nil {
+		if gvk, err := n.mapper.KindFor(*versioned); err == nil {
 			return gvk, nil
 		}
 	}
-	gvk, noResource := c.mapper.KindFor(unversioned.WithVersion(""))
+	gvk, noResource := n.mapper.KindFor(unversioned.WithVersion(""))
 	if noResource == nil {
-		return gvk, c.checkUnambiguous(unversioned, gvk)
+		return gvk, n.checkUnambiguous(unversioned, gvk)
 	}
 	if !meta.IsNoMatchError(noResource) {
 		return gvk, noResource
 	}
 	_, kind := schema.ParseKindArg(text)
-	mapping, err := c.mapper.RESTMapping(kind)
+	mapping, err := n.mapper.RESTMapping(kind)
 	if err != nil {
 		return schema.GroupVersionKind{}, err
 	}
@@ -132,15 +138,15 @@ func (c *Cluster) kindOf(text string) (schema.GroupVersionKind, error) {
 // checkUnambiguous returns an error if several groups have a type with this name, and the name has no group. Built-in
 // types have precedence, as in kubectl. A group that ends in k8s.io is not built in for this reason alone: the group of
 // the Gateway API is an example.
-func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.GroupVersionKind) error {
+func (n typeNames) checkUnambiguous(named schema.GroupResource, chosen schema.GroupVersionKind) error {
 	if named.Group != "" || clientgoscheme.Scheme.IsGroupRegistered(chosen.Group) {
 		return nil
 	}
-	all, err := c.mapper.ResourcesFor(named.WithVersion(""))
+	all, err := n.mapper.ResourcesFor(named.WithVersion(""))
 	if err != nil {
 		return err
 	}
-	names, err := c.abbreviated(named.Resource)
+	names, err := n.abbreviated(named.Resource)
 	if err != nil {
 		return err
 	}
@@ -156,8 +162,8 @@ func (c *Cluster) checkUnambiguous(named schema.GroupResource, chosen schema.Gro
 
 // abbreviated returns the resources of all groups with this short name. It returns no resources if the name is the full
 // name of a resource, which has precedence. The RESTMapper cannot be used, because it returns only the first resource.
-func (c *Cluster) abbreviated(short string) ([]string, error) {
-	_, lists, err := c.served.ServerGroupsAndResources()
+func (n typeNames) abbreviated(short string) ([]string, error) {
+	_, lists, err := n.served.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, err
 	}
