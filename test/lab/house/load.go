@@ -14,8 +14,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// load parses and type-checks the packages of a checkout that match patterns. Errors in the code are printed to the standard error, and the
-// readable part of the code is measured.
+// load parses and type-checks the packages of a checkout that match patterns. Errors in the code are printed to the
+// standard error, and the readable part of the code is measured.
 func load(ctx context.Context, dir string, patterns ...string) (*code, error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {
