@@ -8,8 +8,8 @@ import (
 )
 
 // Fields returns the types of the fields of a struct, or of the struct of a pointer, by their names in JSON. The fields
-// of structs that are embedded without a name in JSON are fields of the struct, as for encoding/json. Fields returns nil
-// for other types.
+// of structs that are embedded without a name in JSON are fields of the struct, as for encoding/json. Fields returns
+// nil for other types.
 func Fields(t reflect.Type) map[string]reflect.Type {
 	t = Dereferenced(t)
 	if t.Kind() != reflect.Struct {
@@ -32,7 +32,8 @@ func Fields(t reflect.Type) map[string]reflect.Type {
 	return embedded
 }
 
-// Dereferenced returns the type to which a pointer, or a pointer to a pointer, points. Other types it returns unchanged.
+// Dereferenced returns the type to which a pointer, or a pointer to a pointer, points. Other types it returns
+// unchanged.
 func Dereferenced(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

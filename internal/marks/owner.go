@@ -16,8 +16,8 @@ var ownerID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 // OwnerOf returns the owner of a live object: the id from the owner-id label, and the readable form from the owner-id
 // annotation. The label of the given reconciler takes precedence over the labels of other reconcilers. If the object
 // has no such label, OwnerOf returns the argument controller (the controller among the owner references) as both
-// results. It returns empty strings if the object has no owner. The name is empty if the annotation is missing: then the
-// label of another reconciler counts only if its value is an owner id, because it may have another purpose.
+// results. It returns empty strings if the object has no owner. The name is empty if the annotation is missing: then
+// the label of another reconciler counts only if its value is an owner id, because it may have another purpose.
 func OwnerOf(labels, annotations map[string]string, reconciler, controller string) (id, name string) {
 	if id, ok := labels[reconciler+"/"+manifests.LabelOwnerID]; ok {
 		if name := annotations[reconciler+"/"+manifests.AnnotationOwnerID]; name != "" && objectmeta.OwnerID(name) != id {

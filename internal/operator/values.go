@@ -54,8 +54,8 @@ func valuesOf(
 	return merge(values, own), nil
 }
 
-// valuesFrom returns the values of a reference, and a text for each of its keys that occurs twice in a map. The text does
-// not quote a Secret.
+// valuesFrom returns the values of a reference, and a text for each of its keys that occurs twice in a map. The text
+// does not quote a Secret.
 func valuesFrom(
 	from metav1alpha1.ValuesReference, namespace string, references generator.References,
 ) (values map[string]any, duplicates []string, err error) {

@@ -28,9 +28,9 @@ func fieldNames(path string) []string {
 	return strings.FieldsFunc(plain.String(), func(r rune) bool { return r == '.' })
 }
 
-// without returns a copy of an object without the fields of some paths; see fieldNames. A field of a list is removed from
-// all items, which have the same type. removed is false if there is no such field, and then the result is the object
-// itself.
+// without returns a copy of an object without the fields of some paths; see fieldNames. A field of a list is removed
+// from all items, which have the same type. removed is false if there is no such field, and then the result is the
+// object itself.
 func without(body *unstructured.Unstructured, paths [][]string) (copied *unstructured.Unstructured, removed bool) {
 	if len(paths) == 0 {
 		return body, false

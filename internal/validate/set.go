@@ -21,8 +21,8 @@ type Invalid struct {
 
 // Set returns the objects with faults or dropped fields of a set that nothing was applied of, without an API server.
 // builtIn has the schemas of the types of Kubernetes. Types that the set defines are checked by their definitions, and
-// other types are accepted. An object outside Kubernetes is left out, and so are one that is only observed and the fields
-// with holes.
+// other types are accepted. An object outside Kubernetes is left out, and so are one that is only observed and the
+// fields with holes.
 func Set(objects []manifests.Object, builtIn managedfields.TypeConverter) ([]Invalid, error) {
 	definitions := map[schema.GroupKind]manifests.Object{}
 	for _, o := range objects {

@@ -31,8 +31,8 @@ func (d Duplicate) String() string {
 	return fmt.Sprintf("the key %q occurs twice in a map; the last value is used", d.Key)
 }
 
-// ToJSON converts the first document of a YAML text to JSON, and returns the duplicate keys of this document. The errors
-// are those of sigs.k8s.io/yaml.
+// ToJSON converts the first document of a YAML text to JSON, and returns the duplicate keys of this document. The
+// errors are those of sigs.k8s.io/yaml.
 func ToJSON(text []byte) (asJSON []byte, duplicates []Duplicate, err error) {
 	text = TrimMarks(text)
 	asJSON, err = yaml.YAMLToJSONStrict(text)

@@ -57,8 +57,8 @@ func (r *Reconciler[T]) OpenPreview(ctx context.Context, p wiring.Preview) (*rec
 	return &r.newRunner(built, r.previewPorts(p, built, simulator)).Pass, simulator, nil
 }
 
-// connectOnce returns a function that connects once. A preview may make several passes, and all of them are over the same
-// component, so they connect to the same cluster.
+// connectOnce returns a function that connects once. A preview may make several passes, and all of them are over the
+// same component, so they connect to the same cluster.
 func connectOnce(connect connectFunc) connectFunc {
 	var connected *target.Connection
 	return func(ctx context.Context, config *rest.Config) (*target.Connection, error) {

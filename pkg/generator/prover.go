@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Prover is an optional interface of a Generator that knows of a rendering whether it is deterministic. Prove renders as
-// Generate does. proven is set only if every rendering of the request returns equal objects, also with another
+// Prover is an optional interface of a Generator that knows of a rendering whether it is deterministic. Prove renders
+// as Generate does. proven is set only if every rendering of the request returns equal objects, also with another
 // Request.Now and as a trial: the rendering used no random value, no clock and no look-up. A reconciler makes no second
 // rendering to find that out.
 //

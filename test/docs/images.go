@@ -21,8 +21,8 @@ const Images = "docs/img"
 var external = regexp.MustCompile(`(?i)@import|\burl\(\s*["']?[^#"'\s]|\bsrc\s*[:=]`)
 
 // CheckImages checks the pictures. Each is an SVG that a page shows, with a title for readers who cannot see it, and
-// with colours for light and dark pages. It neither runs nor loads anything. A page describes each picture that it shows
-// in the alternative text.
+// with colours for light and dark pages. It neither runs nor loads anything. A page describes each picture that it
+// shows in the alternative text.
 func CheckImages(root string, pages []*Page) error {
 	shown, errs := shownImages(pages)
 	err := filepath.WalkDir(filepath.Join(root, Images), func(file string, entry fs.DirEntry, err error) error {

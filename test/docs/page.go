@@ -70,8 +70,8 @@ const reasonPrefix = noRun + ":"
 // Has reports whether the page has a directive.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
-// Pages reads the pages of the root, the README of the chart, those of the examples and of the laboratory, and all pages
-// below docs/, in the order of their paths.
+// Pages reads the pages of the root, the README of the chart, those of the examples and of the laboratory, and all
+// pages below docs/, in the order of their paths.
 func Pages(root string) ([]*Page, error) {
 	paths := []string{
 		"ARCHITECTURE.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "README.md", "SECURITY.md",

@@ -31,8 +31,8 @@ type room struct {
 	not string
 }
 
-// imported is an import of a package in a file. The folder is that of the file, and the package is without the prefix of
-// the module.
+// imported is an import of a package in a file. The folder is that of the file, and the package is without the prefix
+// of the module.
 type imported struct {
 	folder, file, name string
 	isTest, isOwn      bool

@@ -112,9 +112,9 @@ func reference(s *spec.Schema) (name string, refers bool) {
 	return strings.CutPrefix(ref, "#/components/schemas/")
 }
 
-// isRequired reports whether an object needs a field that its schema calls required. constraints are those of the field.
-// A default that is no zero value fills the field. A default that is one only says that the type in Go is no pointer,
-// so a missing struct is the same as an empty one, and a missing boolean is false.
+// isRequired reports whether an object needs a field that its schema calls required. constraints are those of the
+// field. A default that is no zero value fills the field. A default that is one only says that the type in Go is no
+// pointer, so a missing struct is the same as an empty one, and a missing boolean is false.
 func isRequired(field, constraints spec.Schema) bool {
 	if field.Type.Contains("boolean") || field.AdditionalProperties != nil {
 		return false

@@ -145,8 +145,8 @@ func (e *Engine) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 	return e.client.Discovery.Scope(gvk)
 }
 
-// ClusterID returns the UID of the namespace kube-system in the cluster of the dependents, for manifests.Owner.Cluster if
-// the components are in the same cluster. Each call sends a request.
+// ClusterID returns the UID of the namespace kube-system in the cluster of the dependents, for manifests.Owner.Cluster
+// if the components are in the same cluster. Each call sends a request.
 func (e *Engine) ClusterID(ctx context.Context) (string, error) { return e.client.ClusterID(ctx) }
 
 // refuseExternals returns an error that names the externals in the sets and in the inventory of a pass.

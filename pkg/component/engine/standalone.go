@@ -68,8 +68,8 @@ type StandaloneOptions struct {
 	Home *rest.Config
 }
 
-// NewStandalone returns a Standalone for an engine. It sends no request. If e is the result of Engine.As, dependents are
-// written as the other identity, and Secrets as the identity of the engine's configuration.
+// NewStandalone returns a Standalone for an engine. It sends no request. If e is the result of Engine.As, dependents
+// are written as the other identity, and Secrets as the identity of the engine's configuration.
 func NewStandalone(ctx context.Context, e *Engine, o StandaloneOptions) (*Standalone, error) {
 	if e.client.RemoteTarget != (o.Home != nil) {
 		return nil, errors.New("StandaloneOptions.Home is required for an engine with RemoteTarget, and is not permitted " +

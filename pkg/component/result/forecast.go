@@ -150,8 +150,8 @@ type Adoption struct {
 	Listed, Moved bool
 	// Released is set if the component itself released the object before, so that no entry is needed.
 	Released bool
-	// Deleted is set if a later step deletes the object, with all its values: a purge, a recreation, or the deletion of the
-	// component.
+	// Deleted is set if a later step deletes the object, with all its values: a purge, a recreation, or the deletion of
+	// the component.
 	Deleted bool
 }
 

@@ -85,8 +85,9 @@ func (w waves) arrange(objects []*unstructured.Unstructured, hooks []hook) ([]*u
 	return objects, nil
 }
 
-// deleteBeforeServices sets the delete order of a webhook configuration or an APIService that is a hook, if the Services
-// that it names would be deleted before it. Without these Services, the API server could refuse further deletions.
+// deleteBeforeServices sets the delete order of a webhook configuration or an APIService that is a hook, if the
+// Services that it names would be deleted before it. Without these Services, the API server could refuse further
+// deletions.
 func (w waves) deleteBeforeServices(hook *unstructured.Unstructured, objects []*unstructured.Unstructured) {
 	named := hookorder.Services(hook)
 	own, ok := w.deleteOrderOf(hook)

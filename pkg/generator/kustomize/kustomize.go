@@ -16,8 +16,8 @@ type Options struct {
 	// Functions are added to the functions of templates, and take precedence. They must be deterministic, fast, and
 	// safe for concurrent use.
 	Functions template.FuncMap
-	// LegacyOrder returns the objects in the order of kustomize build. By default they are in the order of the files, unless
-	// the kustomization has sortOptions.
+	// LegacyOrder returns the objects in the order of kustomize build. By default they are in the order of the files,
+	// unless the kustomization has sortOptions.
 	LegacyOrder bool
 	// Limits limits each rendering. A build cannot be interrupted after kustomize has read its files.
 	Limits generator.Limits

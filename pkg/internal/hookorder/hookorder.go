@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Hooks that run before the other objects of a chart have orders from -First on, and hooks that run after them from First
-// on. Each hook takes up to two orders: its own, and its purge order.
+// Hooks that run before the other objects of a chart have orders from -First on, and hooks that run after them from
+// First on. Each hook takes up to two orders: its own, and its purge order.
 const (
 	First = 20_000
 	Max   = 3_000

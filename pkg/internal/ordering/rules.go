@@ -57,8 +57,8 @@ func contentBeforeNamespace(s orders, o manifests.Object) error {
 		o.Settings.Order, n.Settings.Order, n.Key, n.Settings.Order)
 }
 
-// backendBeforeService returns an error if a webhook configuration or an APIService is applied before the Service that it
-// names. The orders of Helm hooks are no error, because Helm installs them in these orders, too.
+// backendBeforeService returns an error if a webhook configuration or an APIService is applied before the Service that
+// it names. The orders of Helm hooks are no error, because Helm installs them in these orders, too.
 func backendBeforeService(s orders, o manifests.Object) error {
 	for _, service := range s.servicesOf(o) {
 		if o.Settings.Order < service.Settings.Order && !isOrderedAsHook(o) && !isOrderedAsHook(service) {

@@ -81,8 +81,8 @@ func dropNullTimestamps(value any) {
 	}
 }
 
-// dropEmptyProtocols removes empty protocols of ports. They are the default for the API server, but a part of the key by
-// which a server-side apply finds a port, so a port with an empty protocol would be added again beside itself.
+// dropEmptyProtocols removes empty protocols of ports. They are the default for the API server, but a part of the key
+// by which a server-side apply finds a port, so a port with an empty protocol would be added again beside itself.
 func dropEmptyProtocols(value any) {
 	switch v := value.(type) {
 	case map[string]any:

@@ -42,7 +42,8 @@ func (o *operator) stop() error {
 	}
 }
 
-// startOperator starts the operator under its own identity, and waits until it is ready. ctx must end with the operator.
+// startOperator starts the operator under its own identity, and waits until it is ready. ctx must end with the
+// operator.
 func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*operator, error) {
 	n.step("Start the operator as the ServiceAccount fairlead-operator, with only its own rules")
 	identity, err := program.OperatorIdentity(ctx, s.cluster)

@@ -1,5 +1,5 @@
-// Command recording renders an asciicast v2 of the demo as an animated SVG, for the project's first page. It understands
-// what the demo prints: lines, and the styles of the narrator. Run it with "make recording".
+// Command recording renders an asciicast v2 of the demo as an animated SVG, for the project's first page. It
+// understands what the demo prints: lines, and the styles of the narrator. Run it with "make recording".
 package main
 
 import (

@@ -149,9 +149,9 @@ func watched(leases []coordinationv1.Lease, namespace string) bool {
 // leaseReader reads the Leases of operators.
 type leaseReader struct{ client.Reader }
 
-// candidates reads the Lease of the operator in the namespace in the environment. Without this variable it reads that in
-// the default namespace, and if its operator does not serve the components, those in all namespaces. The error is about
-// the first Lease. If the Leases in all namespaces cannot be read, the hint is the end of a message that says so.
+// candidates reads the Lease of the operator in the namespace in the environment. Without this variable it reads that
+// in the default namespace, and if its operator does not serve the components, those in all namespaces. The error is
+// about the first Lease. If the Leases in all namespaces cannot be read, the hint is the end of a message that says so.
 func (r leaseReader) candidates(
 	ctx context.Context, namespace string,
 ) (leases []coordinationv1.Lease, hint string, err error) {

@@ -62,7 +62,8 @@ func (a *Applier) Watch(ctx context.Context, client *target.Client, r Request) (
 }
 
 // needsOf returns what a component needs in the cluster of its dependents. In another cluster than its own, these are
-// the needs of the request, and the objects that kept objects use. fallback is the delete policy of dependents whose manifests set none.
+// the needs of the request, and the objects that kept objects use. fallback is the delete policy of dependents whose
+// manifests set none.
 func needsOf(
 	client *target.Client, r Request, inventory plan.Inventory, fallback metav1alpha1.DeletePolicy,
 ) plan.Needs {

@@ -56,7 +56,8 @@ type Request struct {
 	// RepairNonce is an opaque token. When the token changes, backed-off repairs run at once and their counters are
 	// reset.
 	RepairNonce string
-	// Requested is an opaque token. When the token changes, because a person requested a pass, access reviews are repeated.
+	// Requested is an opaque token. When the token changes, because a person requested a pass, access reviews are
+	// repeated.
 	Requested string
 	// Policies are the defaults for dependents whose manifests set no policies. Empty fields are taken from the options
 	// of the Applier.
@@ -137,7 +138,8 @@ func (r Request) ended(ctx context.Context) error {
 	}
 }
 
-// appliesNew reports whether the request may apply a manifest for the first time: it is neither a deletion nor a repair.
+// appliesNew reports whether the request may apply a manifest for the first time: it is neither a deletion nor a
+// repair.
 func (r Request) appliesNew() bool { return !r.deleting && !r.Hold }
 
 // removalReason returns the reason for the removal of dependents that are not desired.

@@ -157,7 +157,8 @@ func (h holders) describe(ctx context.Context, client dynamic.Interface) string 
 	return text
 }
 
-// uses reports whether a pod holds a claim. A pod without a node holds none, because no kubelet has mounted its volumes.
+// uses reports whether a pod holds a claim. A pod without a node holds none, because no kubelet has mounted its
+// volumes.
 func uses(pod *corev1.Pod, claim string) bool {
 	return pod.Spec.NodeName != "" && slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
 		return v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == claim ||

@@ -100,10 +100,10 @@ func copyAuthorStatus(obj, stored Object) error {
 	return nil
 }
 
-// Continue returns the status with which a pass begins that continues another one: kept is the status that the other pass
-// had at its end, persisted is the status that the API server had then, and loaded is the status that it has now. The
-// author's conditions are those of loaded. ok is false if another client has changed the reconciler's part of the status,
-// so that kept must not be used.
+// Continue returns the status with which a pass begins that continues another one: kept is the status that the other
+// pass had at its end, persisted is the status that the API server had then, and loaded is the status that it has now.
+// The author's conditions are those of loaded. ok is false if another client has changed the reconciler's part of the
+// status, so that kept must not be used.
 func Continue(kept, persisted, loaded *metav1alpha1.Status) (next *metav1alpha1.Status, ok bool) {
 	if !equalAsStored(persisted, loaded) {
 		return nil, false

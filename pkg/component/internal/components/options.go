@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Options describe the components of one reconciler and the clients for them. All fields except FieldOwners and Idle are
-// required.
+// Options describe the components of one reconciler and the clients for them. All fields except FieldOwners and Idle
+// are required.
 type Options struct {
 	// Name is the name of the reconciler.
 	Name string

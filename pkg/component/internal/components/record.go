@@ -60,8 +60,9 @@ func fieldsOfFirstForm(status *metav1alpha1.Status) []any {
 	}
 }
 
-// matches reports whether the checksum of a record matches the record. A checksum of a later form, which a newer version
-// wrote, cannot be checked and counts as matching; the owner of the field shows whether another client wrote it.
+// matches reports whether the checksum of a record matches the record. A checksum of a later form, which a newer
+// version wrote, cannot be checked and counts as matching; the owner of the field shows whether another client wrote
+// it.
 func matches(status *metav1alpha1.Status) bool {
 	text, _, isLater := strings.Cut(status.RecordDigest, ":")
 	if !isLater {

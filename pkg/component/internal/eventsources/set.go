@@ -188,7 +188,8 @@ func (s *Set) all() []*registered {
 	return list
 }
 
-// Begin tells all event sources that a component exists. It reports whether the component has to wait for a first value.
+// Begin tells all event sources that a component exists. It reports whether the component has to wait for a first
+// value.
 func (s *Set) Begin(ctx context.Context, obj client.Object, clusters Clusters) (waits bool) {
 	name := client.ObjectKeyFromObject(obj)
 	for _, r := range s.all() {

@@ -92,8 +92,8 @@ type exclusion struct {
 	entries    []metav1.ManagedFieldsEntry
 }
 
-// droppable returns the fields of a live object that the manifest excludes and that the update may drop. The error names
-// all fields that somebody else needs, and is nil if the manifest excludes no such field.
+// droppable returns the fields of a live object that the manifest excludes and that the update may drop. The error
+// names all fields that somebody else needs, and is nil if the manifest excludes no such field.
 func (e exclusion) droppable(live *unstructured.Unstructured) ([]serverrules.Branch, error) {
 	a := e.action
 	var droppable []serverrules.Branch

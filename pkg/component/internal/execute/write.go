@@ -218,8 +218,8 @@ func (w *writer) applyVersion(
 	return w.observe(ctx, obj, a), nil
 }
 
-// patch sends the manifest, with additional metadata, as an apply configuration. If the API server refuses fields because
-// they are null in the manifest, patch sends it without them, as a create by POST would drop them.
+// patch sends the manifest, with additional metadata, as an apply configuration. If the API server refuses fields
+// because they are null in the manifest, patch sends it without them, as a create by POST would drop them.
 func (w *writer) patch(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any, dryRun ...string,
 ) (*unstructured.Unstructured, error) {

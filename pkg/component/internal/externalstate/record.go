@@ -97,8 +97,8 @@ func (r *Record) put(s *secret) *Record {
 }
 
 const (
-	// maxSecret is the maximum size of the JSON of a Secret. metadataBytes is the part of it that is reserved for metadata.
-	// The managed fields, which grow with each value, are not in this part.
+	// maxSecret is the maximum size of the JSON of a Secret. metadataBytes is the part of it that is reserved for
+	// metadata. The managed fields, which grow with each value, are not in this part.
 	maxSecret     = 512 << 10
 	metadataBytes = 12 << 10
 	// maxKeys is the maximum number of keys in a Secret. Fewer of the smallest states fill a Secret.

@@ -51,8 +51,8 @@ type State struct {
 	Gone bool `json:"gone,omitempty"`
 }
 
-// maxValue is the maximum size of the JSON of a state, in bytes. It is larger than the sum of the limits of its parts in
-// base64.
+// maxValue is the maximum size of the JSON of a state, in bytes. It is larger than the sum of the limits of its parts
+// in base64.
 const maxValue = 192 << 10
 
 // maxWindow is the maximum time in which a call may begin.

@@ -6,9 +6,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// WithoutOwn returns a digest of the inputs that the component does not write itself, and the objects of the others: they
-// are among its dependents, so that a rendering can change them. A value of an event source that comes from several
-// objects counts as written by the component if one of them does. Without such objects, the digest is in.Digest.
+// WithoutOwn returns a digest of the inputs that the component does not write itself, and the objects of the others:
+// they are among its dependents, so that a rendering can change them. A value of an event source that comes from
+// several objects counts as written by the component if one of them does. Without such objects, the digest is
+// in.Digest.
 func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string, own []manifests.Key, err error) {
 	others := in
 	others.References, others.Events = nil, nil

@@ -17,8 +17,8 @@ import (
 var fixed = []string{"spec.clusterIP"}
 
 // retained returns our fields whose effect stays when an update leaves them out: because the API server retains their
-// values, which cannot change, or because it keeps copies of them. It also returns defaults without an owner that the API
-// server derived from other fields.
+// values, which cannot change, or because it keeps copies of them. It also returns defaults without an owner that the
+// API server derived from other fields.
 func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	kind := obj.GroupVersionKind().GroupKind()
 	if derived := serverrules.DerivedIn(kind, obj.Object); len(derived) > 0 {
@@ -46,8 +46,8 @@ func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	return found
 }
 
-// unowned returns the texts of those derived defaults that no manager owns. An apply of ours removes the others, or must
-// not touch them.
+// unowned returns the texts of those derived defaults that no manager owns. An apply of ours removes the others, or
+// must not touch them.
 func unowned(derived []serverrules.Derived, entries []metav1.ManagedFieldsEntry) []string {
 	var found []string
 	for _, d := range derived {

@@ -5,7 +5,8 @@
 // impossible to write an inventory into the status or into Secrets. Then it is kept in memory (inventory fallback). An
 // inventory that is lost or damaged is recovered from the owner labels of live objects, and a report names the types
 // and namespaces that could not be searched. Phases and Pinned record the manifests of deletion phases and pinned
-// renderings. Recovery.Rebuild and Parse are for an engine without a reconciler, whose inventories package records stores.
+// renderings. Recovery.Rebuild and Parse are for an engine without a reconciler, whose inventories package records
+// stores.
 //
 // Rule: the status names a complete record at any time. New Secrets are written before the status names them, and
 // former Secrets are deleted after that. The package writes components through package components, and Secrets through

@@ -56,8 +56,8 @@ func join(recorded, live []metav1alpha1.InventoryEntry, report Report, restored 
 }
 
 // addRecorded adds a recorded entry to an inventory of live dependents. An entry is not added if the object has been
-// created again, with another UID. Facts that the search has found at a live object are used, because another client may
-// have edited the record, and the record may be older than the last apply of the object.
+// created again, with another UID. Facts that the search has found at a live object are used, because another client
+// may have edited the record, and the record may be older than the last apply of the object.
 func (r recovered) addRecorded(live plan.Inventory, e metav1alpha1.InventoryEntry) {
 	if r.isReplaced(e) {
 		return

@@ -20,7 +20,8 @@ func Parse(lines []string) ([]metav1alpha1.InventoryEntry, error) {
 	return entries, err
 }
 
-// Lines returns the lines of an inventory, and the number of bytes by which they will grow when all objects are written.
+// Lines returns the lines of an inventory, and the number of bytes by which they will grow when all objects are
+// written.
 func Lines(entries []metav1alpha1.InventoryEntry) (lines []string, growth int) {
 	lines = make([]string, 0, len(entries))
 	for _, e := range entries {

@@ -135,8 +135,8 @@ func (r *recoverer) read(ctx context.Context) (recovered, error) {
 	return join(recorded, live, report, isRestored(r.obj)), nil
 }
 
-// isForeign reports whether another client wrote the lines of a record with an unknown critical field. Only a record that
-// is damaged or in doubt can be foreign. lost is the error of reading the lines.
+// isForeign reports whether another client wrote the lines of a record with an unknown critical field. Only a record
+// that is damaged or in doubt can be foreign. lost is the error of reading the lines.
 func (r *recoverer) isForeign(ctx context.Context, lost error) (bool, error) {
 	if lost == nil && !r.store.isDamaged(r.obj) {
 		return false, nil
@@ -246,10 +246,10 @@ func (r *recoverer) restore(ctx context.Context, found recovered) ([]metav1alpha
 	return entries, nil
 }
 
-// restoreTarget enters the declared target into a status whose record another client edited. The recorded target stays if
-// the found dependents show that the declaration was changed, because a change of the target would delete them: the
-// cluster if no dependents were found in the declared cluster, and the namespace and the name if dependents were found in
-// the recorded namespace, and none in the declared one.
+// restoreTarget enters the declared target into a status whose record another client edited. The recorded target stays
+// if the found dependents show that the declaration was changed, because a change of the target would delete them: the
+// cluster if no dependents were found in the declared cluster, and the namespace and the name if dependents were found
+// in the recorded namespace, and none in the declared one.
 func (r recovered) restoreTarget(obj components.Object, declared Recovery) {
 	st, live := obj.GetStatus(), r.report.entries()
 	if components.Doubt(st) == "" || components.IsCopy(obj) {

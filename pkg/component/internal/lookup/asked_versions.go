@@ -13,7 +13,8 @@ import (
 
 const (
 	// maxAskedVersions is the maximum number of API versions that a record has, and maxVersionName the maximum length of
-	// each, in bytes. If a rendering asked for more, every change of the capabilities leads to a rendering after a restart.
+	// each, in bytes. If a rendering asked for more, every change of the capabilities leads to a rendering after a
+	// restart.
 	maxAskedVersions = 100
 	maxVersionName   = 253
 )
@@ -69,8 +70,8 @@ type recordedCapabilities struct {
 	Asked   map[string]bool `json:"asked,omitempty"`
 }
 
-// RecordCapabilities returns the text of the capabilities that the rendering asked for, with the answers. It is empty if
-// they are not known, or too many.
+// RecordCapabilities returns the text of the capabilities that the rendering asked for, with the answers. It is empty
+// if they are not known, or too many.
 func (l Lookups) RecordCapabilities() (string, error) {
 	a := l.Asked
 	if a == nil {

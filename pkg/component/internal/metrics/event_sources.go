@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// maxEventSources is the maximum number of event sources with series of their own, for each reconciler. They come and go
-// at run time, so the number of their names has no limit.
+// maxEventSources is the maximum number of event sources with series of their own, for each reconciler. They come and
+// go at run time, so the number of their names has no limit.
 const maxEventSources = 100
 
 // EventSource has the current numbers of an event source.

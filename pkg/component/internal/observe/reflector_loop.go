@@ -17,8 +17,8 @@ import (
 
 // reflectorLoop lists and watches objects and passes them to a store. It repeats this until its context ends.
 type reflectorLoop struct {
-	// requests returns the list and watch requests. It is called before every list, because the API server may have begun to
-	// serve the type, or may serve another version.
+	// requests returns the list and watch requests. It is called before every list, because the API server may have begun
+	// to serve the type, or may serve another version.
 	requests func() (*cache.ListWatch, error)
 	// mapper is reset, if it can be reset, when the API server returns 404 for one of requests.
 	mapper   meta.RESTMapper

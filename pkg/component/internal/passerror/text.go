@@ -14,7 +14,8 @@ func Message(text string) string {
 	return Truncate(strings.ReplaceAll(text, "\n", "; "), maxMessage)
 }
 
-// Truncate shortens text to at most limit bytes of valid UTF-8, and cuts no word such as the name of an object. A shortened text ends with " …".
+// Truncate shortens text to at most limit bytes of valid UTF-8, and cuts no word such as the name of an object. A
+// shortened text ends with " …".
 func Truncate(text string, limit int) string {
 	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "")

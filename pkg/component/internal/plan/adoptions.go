@@ -39,8 +39,8 @@ func (a Adoptions) Unowned() Adoptions {
 }
 
 // NewAdoptions returns the adoptions that the rules of a component permit. Nil rules and an empty list differ: a list
-// is complete. namespace is the namespace of rules without a namespace. field is the field of the component that has the
-// rules, such as spec.adopt; it is empty if it is not known, or if the type of the component has no such field.
+// is complete. namespace is the namespace of rules without a namespace. field is the field of the component that has
+// the rules, such as spec.adopt; it is empty if it is not known, or if the type of the component has no such field.
 func NewAdoptions(
 	self manifests.Owner, namespace string, rules []metav1alpha1.AdoptRule, field string,
 ) Adoptions {
@@ -148,8 +148,9 @@ func existing(c candidate) string {
 		c.live.Mark.CopyOf)
 }
 
-// isReleased reports whether the component itself released the object, and no other tool has marked the object since. In
-// a deletion the object is treated as one of somebody else, because the deletion would delete what a policy has kept.
+// isReleased reports whether the component itself released the object, and no other tool has marked the object since.
+// In a deletion the object is treated as one of somebody else, because the deletion would delete what a policy has
+// kept.
 func isReleased(c candidate) bool {
 	return c.live.Mark.ReleasedBy == c.owner && c.live.Mark.By == "" && !c.inDeletion()
 }
@@ -157,8 +158,8 @@ func isReleased(c candidate) bool {
 // isListed reports whether a rule of the component permits to adopt the object.
 func isListed(c candidate) bool { return c.adoptions.permits(c.object.Key, c.live.UID) }
 
-// unlisted says why no rule permits to adopt the object: a rule permits only an object that had the same name before, or
-// else the given reason.
+// unlisted says why no rule permits to adopt the object: a rule permits only an object that had the same name before,
+// or else the given reason.
 func unlisted(c candidate, reason string) string {
 	confirmed := c.adoptions.confirmed(c.object.Key)
 	if confirmed == "" {
@@ -279,9 +280,9 @@ func noteOfAdoption(c candidate) string {
 	return isComplete
 }
 
-// movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects. The
-// UID of that cluster comes from an annotation, which everybody may write who may write the object, so it is printed
-// only if it is a UID.
+// movedAdvice returns advice for an object that the same component owns in another cluster; empty for other objects.
+// The UID of that cluster comes from an annotation, which everybody may write who may write the object, so it is
+// printed only if it is a UID.
 func movedAdvice(c candidate) string {
 	owner, ok := manifests.ParseOwner(c.live.OwnerName)
 	if !ok || c.adoptions.elsewhere(owner.Cluster) != owner || !metav1alpha1.IsClusterUID(owner.Cluster) {

@@ -103,8 +103,8 @@ func Shorten(message string, limit int) string {
 // maxWord is the length of the longest word that Head and Tail leave out as a whole, in bytes. They cut a longer word.
 const maxWord = 80
 
-// Head returns the first words of a text, with at most limit bytes. It does not end in the middle of a word, such as the
-// name of an object.
+// Head returns the first words of a text, with at most limit bytes. It does not end in the middle of a word, such as
+// the name of an object.
 func Head(text string, limit int) string {
 	if len(text) <= limit {
 		return strings.ToValidUTF8(text, "")

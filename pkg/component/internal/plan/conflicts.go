@@ -23,8 +23,8 @@ type ConflictingManager struct {
 // maxNamed is the maximum number of managers in a message, and the maximum number of fields for each manager.
 const maxNamed = 3
 
-// describeRepairs returns the message for users about a repair conflict. The message names the fields that other clients
-// change repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
+// describeRepairs returns the message for users about a repair conflict. The message names the fields that other
+// clients change repeatedly, or the repeated deletion of the object; it names these clients, and gives advice.
 func describeRepairs(c candidate, r Repairs) string {
 	const meanwhile = "; until then it is repaired less and less often"
 	switch {

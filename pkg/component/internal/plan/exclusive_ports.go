@@ -33,8 +33,8 @@ func withHolders(f Facts, waiting []Waiting, removals []metav1alpha1.InventoryEn
 	return named
 }
 
-// holdersFor returns the names of the first objects of the same kind that are to be removed after an object is ready. It
-// returns nothing for an object that waits for something else.
+// holdersFor returns the names of the first objects of the same kind that are to be removed after an object is ready.
+// It returns nothing for an object that waits for something else.
 func holdersFor(f Facts, w Waiting, removals []metav1alpha1.InventoryEntry) (names []string) {
 	if w.Failure == nil && w.Reason != WaitInProgress || w.Failure != nil && !strings.HasSuffix(w.Failure.Field, ".nodePort") {
 		return nil

@@ -232,8 +232,8 @@ func (p *Plan) noteDependencies(c candidate, a Action) {
 // maxRecorded is the maximum number of previous and new dependencies that are recorded for an object.
 const maxRecorded = 200
 
-// joinDependencies adds dependencies to recorded dependencies. If the recorded ones cannot be read, or together are more
-// than maxRecorded, only the added ones remain.
+// joinDependencies adds dependencies to recorded dependencies. If the recorded ones cannot be read, or together are
+// more than maxRecorded, only the added ones remain.
 func joinDependencies(recorded string, added []manifests.Dependency) string {
 	previous, err := settingtext.ParseDependencies(recorded)
 	if err != nil || len(previous)+len(added) > maxRecorded {

@@ -115,8 +115,8 @@ func avoidance(c candidate) string {
 	return "rename it here"
 }
 
-// moving returns advice on how to move an object from its owner to this component; empty in a deletion. The order of the
-// steps matters: an object that its owner stops rendering is deleted, unless it has another owner by then.
+// moving returns advice on how to move an object from its owner to this component; empty in a deletion. The order of
+// the steps matters: an object that its owner stops rendering is deleted, unless it has another owner by then.
 func moving(c candidate) string {
 	if c.inDeletion() {
 		return ""

@@ -11,9 +11,9 @@ import (
 // them refers to it, because it may give rights to their pods, or because it becomes one of them.
 type stays func(e metav1alpha1.InventoryEntry) bool
 
-// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. It is not known which roles
-// a dependent that binds rights gives to whom, so all roles and bindings stay if an object of the phase has a service
-// account.
+// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. It is not known which
+// roles a dependent that binds rights gives to whom, so all roles and bindings stay if an object of the phase has a
+// service account.
 func stayingForPhase(f Facts) stays {
 	referred, kept, hasAccount := map[manifests.Key]bool{}, map[manifests.Key]bool{}, false
 	for i := range f.PostDelete {
@@ -31,8 +31,9 @@ func stayingForPhase(f Facts) stays {
 	}
 }
 
-// keepsEntry reports whether a dependent with an entry is not removed before it is applied in a phase: its delete policy
-// keeps it, and nothing runs again if it is created again. A Job or a Pod is deleted, so that it runs in the phase.
+// keepsEntry reports whether a dependent with an entry is not removed before it is applied in a phase: its delete
+// policy keeps it, and nothing runs again if it is created again. A Job or a Pod is deleted, so that it runs in the
+// phase.
 func keepsEntry(e metav1alpha1.InventoryEntry, o *manifests.Object) bool {
 	return e.Name != "" && e.Phase == "" && !e.Completed && !o.Ephemeral && Orphans(e, ReasonDeleted)
 }

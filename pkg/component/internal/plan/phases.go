@@ -43,8 +43,9 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 }
 
 // leaveOutPhases records all phases as completed if the component's delete policy and all recorded policies release the
-// dependents. A dependent that has another owner by now stays, whatever its policy is. The phases prepare and complete the removal of the dependents, for example when a pre-delete hook of a
-// chart deletes data, so they must not run if the dependents remain. Phases that have begun are completed.
+// dependents. A dependent that has another owner by now stays, whatever its policy is. The phases prepare and complete
+// the removal of the dependents, for example when a pre-delete hook of a chart deletes data, so they must not run if
+// the dependents remain. Phases that have begun are completed.
 func (p *Plan) leaveOutPhases(f Facts) {
 	fallback := metav1alpha1.InventoryEntry{DeletePolicy: f.Defaults.Delete}
 	if !Orphans(fallback, ReasonDeleted) || len(f.PreDelete)+len(f.PostDelete) == 0 {
@@ -109,8 +110,8 @@ func ruleOthersInPhase(c candidate) (decision, bool) {
 }
 
 // adviceInPhase returns advice for an object of a phase that exists already and that the component does not list: first
-// what keeps the other object, and then what takes it over, with the loss. A component whose type has no list cannot take
-// it over, because a deletion renders no manifests with another policy.
+// what keeps the other object, and then what takes it over, with the loss. A component whose type has no list cannot
+// take it over, because a deletion renders no manifests with another policy.
 func adviceInPhase(c candidate) string {
 	if c.adoptions.list == "" {
 		return avoidance(c)

@@ -151,8 +151,9 @@ type Action struct {
 	Object *manifests.Object
 	// Migrate is set if the managed fields must be rewritten before a server-side apply, because our fields may be in
 	// other entries: in the entry of our regular updates, if the object had another update policy before, or in the
-	// entries of PreviousManagers; see TransferOf. It is also set if a field of ours goes away whose copy has no manager. TakeAllFields is set if all fields of the previous managers become
-	// ours. KeepFields is set if they lose all their fields, and no field is removed from the object.
+	// entries of PreviousManagers; see TransferOf. It is also set if a field of ours goes away whose copy has no manager.
+	// TakeAllFields is set if all fields of the previous managers become ours. KeepFields is set if they lose all their
+	// fields, and no field is removed from the object.
 	Migrate, TakeAllFields, KeepFields bool
 	PreviousManagers                   []string
 	// AdoptedFrom says who had the object, if the action adopts it: another tool or a component, field managers, or

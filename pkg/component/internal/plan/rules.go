@@ -300,8 +300,8 @@ func complete(c candidate) decision {
 }
 
 // dropsCopy reports whether the manifest drops a field of ours of which the API server keeps a copy, or changes fields
-// from which the API server derived a default. The copy or the default must become ours before the apply, which otherwise
-// leaves it.
+// from which the API server derived a default. The copy or the default must become ours before the apply, which
+// otherwise leaves it.
 func dropsCopy(c candidate) bool {
 	if len(c.live.Retained) == 0 {
 		return false

@@ -25,8 +25,8 @@ type callsOf struct {
 	queued int
 }
 
-// enter waits for the earlier calls for a component. The caller calls leave at the end of its call. The error is errBusy
-// if too many calls wait already, or that of ctx.
+// enter waits for the earlier calls for a component. The caller calls leave at the end of its call. The error is
+// errBusy if too many calls wait already, or that of ctx.
 func (l *callOrder) enter(ctx context.Context, name types.NamespacedName) (leave func(), err error) {
 	of, err := l.join(name)
 	if err != nil {

@@ -83,8 +83,8 @@ func (r *simulation) assume(w plan.Waiting) {
 	r.facts.Results[w.Key] = plan.Result{Verb: plan.VerbApply, Observed: &now}
 }
 
-// saysNothing reports whether the end of a wait does not say what happens to the object: the next rendering is not known,
-// or the wait for a dependency has timed out, and the object is applied when that wait ends.
+// saysNothing reports whether the end of a wait does not say what happens to the object: the next rendering is not
+// known, or the wait for a dependency has timed out, and the object is applied when that wait ends.
 func (r *simulation) saysNothing(w plan.Waiting) bool {
 	absent := r.facts.Live.Of(w.Key).Presence != plan.Present
 	return w.Reason == plan.WaitOpenSet || w.Reason == plan.WaitTimeout && absent && !r.waitsForValue(w)

@@ -108,8 +108,9 @@ func (r *simulation) run(ctx context.Context) error {
 	}
 }
 
-// touchUnplanned marks the objects that the last plan did not reach, because it waits for something that does not end in
-// the simulation, and that do not have their manifests. Their writes are not known, so they do not count as unchanged.
+// touchUnplanned marks the objects that the last plan did not reach, because it waits for something that does not end
+// in the simulation, and that do not have their manifests. Their writes are not known, so they do not count as
+// unchanged.
 func (r *simulation) touchUnplanned(last plan.Plan) {
 	if len(last.Waiting) == 0 && len(last.Blocked) == 0 {
 		return

@@ -42,8 +42,8 @@ func (p *Pass) feedbackOf(c *Component, w work) (f feedback, err error) {
 	return f, err
 }
 
-// hold returns an error if changed inputs must not be rendered yet, because the component has changed its own inputs too
-// often. In a preview nothing is held.
+// hold returns an error if changed inputs must not be rendered yet, because the component has changed its own inputs
+// too often. In a preview nothing is held.
 func (f feedback) hold(c *Component, in input.Inputs, now time.Time) error {
 	if len(f.own) == 0 || c.GetStatus().Revision == 0 || in.AreRecorded(c.GetStatus()) {
 		return nil

@@ -45,8 +45,8 @@ func (r *Runner) observing(
 	return 0, false
 }
 
-// endsWithoutReport ends a pass that the next one continues, because an export has another value than its rendering got,
-// or because a watch is not complete.
+// endsWithoutReport ends a pass that the next one continues, because an export has another value than its rendering
+// got, or because a watch is not complete.
 func (r *Runner) endsWithoutReport(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
 ) (after time.Duration, ends bool) {
@@ -64,8 +64,8 @@ func (r *Runner) endsWithoutReport(
 	return after, ends
 }
 
-// again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with what
-// this one kept.
+// again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with
+// what this one kept.
 func (r *Runner) again(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
 ) {
@@ -135,8 +135,8 @@ func (r *Runner) report(
 }
 
 // keepInventory enters the inventory at the end of a pass into the status, or writes it to Secrets if it is too large
-// for the status. A pass without an inventory, such as one that failed, has the one that it recorded itself, or that its
-// predecessor kept.
+// for the status. A pass without an inventory, such as one that failed, has the one that it recorded itself, or that
+// its predecessor kept.
 func (r *Runner) keepInventory(
 	ctx context.Context,
 	c *Component,

@@ -11,9 +11,9 @@ import (
 )
 
 // Back-off of renderings that change their own inputs: exports that the rendering asked for, and inputs that are among
-// the dependents. Such renderings would otherwise be made again without end. The first renewals of the same other inputs
-// are made at once; then the delay doubles with each renewal. A value that an export gets for the first time is not
-// counted.
+// the dependents. Such renderings would otherwise be made again without end. The first renewals of the same other
+// inputs are made at once; then the delay doubles with each renewal. A value that an export gets for the first time is
+// not counted.
 const (
 	immediateRenewals = 5
 	minRenewalDelay   = 10 * time.Second

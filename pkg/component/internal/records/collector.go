@@ -204,8 +204,8 @@ func (c *Collector) collectNamespace(
 }
 
 // deleteRecords deletes the records of this reconciler whose component is not in owners. The owner id is in the name of
-// a record, because labels and annotations can be edited. A record whose owner is in another cluster was created here by
-// the restore of a backup. It is kept until somebody deletes it. Then its finalizer is removed, so that the deletion
+// a record, because labels and annotations can be edited. A record whose owner is in another cluster was created here
+// by the restore of a backup. It is kept until somebody deletes it. Then its finalizer is removed, so that the deletion
 // completes. No component in this cluster uses such a record. A record is also kept until somebody deletes it if its
 // annotation does not name the owner, because somebody edited it.
 func (c *Collector) deleteRecords(

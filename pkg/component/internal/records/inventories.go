@@ -49,8 +49,8 @@ func (i Inventories) SecretOf(owner manifests.Owner) types.NamespacedName {
 
 // Load reads the inventory of an owner. Without a Secret it returns the zero value and no error. The error is a
 // LostError if somebody damaged the Secret; then Save with the returned value replaces the content, and Lines has the
-// lines that can still be read. If another client created the Secret, the error satisfies IsForeign, and the Secret must
-// not be changed.
+// lines that can still be read. If another client created the Secret, the error satisfies IsForeign, and the Secret
+// must not be changed.
 func (i Inventories) Load(ctx context.Context, owner manifests.Owner) (StoredInventory, error) {
 	name := i.SecretOf(owner)
 	secret, err := i.Store.Get(ctx, name)
@@ -94,9 +94,9 @@ func (i Inventories) wrote(secret *unstructured.Unstructured) bool {
 	})
 }
 
-// Save writes an inventory, and returns it as the next call needs it. before is what Load or Save returned. spare is the
-// number of bytes by which the inventory will grow at most. The error satisfies apierrors.IsConflict if another process
-// wrote the inventory since then; nothing is written in this case.
+// Save writes an inventory, and returns it as the next call needs it. before is what Load or Save returned. spare is
+// the number of bytes by which the inventory will grow at most. The error satisfies apierrors.IsConflict if another
+// process wrote the inventory since then; nothing is written in this case.
 func (i Inventories) Save(
 	ctx context.Context, owner manifests.Owner, before StoredInventory, lines []string, spare int,
 ) (StoredInventory, error) {

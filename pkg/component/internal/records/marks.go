@@ -151,8 +151,8 @@ func (m Marks) externalsLeft(secret metav1.Object) (left int, known bool) {
 	return left, err == nil && left >= 0
 }
 
-// WroteInventories reports whether the managed fields of Secrets with inventories show that the reconciler wrote the data
-// of all of them. Secrets without managed fields count as written by the reconciler.
+// WroteInventories reports whether the managed fields of Secrets with inventories show that the reconciler wrote the
+// data of all of them. Secrets without managed fields count as written by the reconciler.
 func (m Marks) WroteInventories(secrets []metav1.PartialObjectMetadata) bool {
 	ownsData := func(e metav1.ManagedFieldsEntry) bool {
 		return e.Manager == string(m) && e.FieldsV1 != nil &&

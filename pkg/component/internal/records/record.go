@@ -88,8 +88,8 @@ func isPartOf(secretName, ownerID string) bool {
 	return id != "" && id == ownerID
 }
 
-// ownerIDOf returns the owner id in the name of a Secret, or an empty string if it is not the name of a part of a record.
-// Unlike labels and annotations, a name cannot be edited.
+// ownerIDOf returns the owner id in the name of a Secret, or an empty string if it is not the name of a part of a
+// record. Unlike labels and annotations, a name cannot be edited.
 func ownerIDOf(secretName string) string {
 	found := nameOfPart.FindStringSubmatch(secretName)
 	if found == nil {

@@ -263,7 +263,8 @@ func (s *Store) ListKind(
 // Find returns the metadata of the Secrets of an owner's records of one kind: those with the label of a record, and the
 // parts of the records with the given ids whose label another client removed or edited. A part without the label counts
 // only if the reconciler wrote it. Find sends no request for a record whose parts were all listed. Secrets of the kind
-// Externals need no ids: Find reads the first number that was not listed, and the numbers after it until one is missing.
+// Externals need no ids: Find reads the first number that was not listed, and the numbers after it until one is
+// missing.
 func (s *Store) Find(
 	ctx context.Context, owner manifests.Owner, kind Kind, ids ...string,
 ) ([]metav1.PartialObjectMetadata, error) {
@@ -286,8 +287,8 @@ func (s *Store) Find(
 	return found, nil
 }
 
-// AddExternals adds those Secrets of the kind Externals to found, the listed ones, whose label another client removed or
-// edited; see Find.
+// AddExternals adds those Secrets of the kind Externals to found, the listed ones, whose label another client removed
+// or edited; see Find.
 func (s *Store) AddExternals(
 	ctx context.Context, owner manifests.Owner, found []metav1.PartialObjectMetadata,
 ) ([]metav1.PartialObjectMetadata, error) {

@@ -38,7 +38,8 @@ type Options struct {
 	// Config returns the configuration for the cluster of a component; nil for its own cluster. Config may be nil.
 	Config func(context.Context, client.Object) (*rest.Config, error)
 	// Namespaces are the namespaces that are watched. If there are none, these are those of the operator in
-	// the cluster of the components, and all in other clusters. The namespace "" alone means all. For a cluster-scoped type they are ignored.
+	// the cluster of the components, and all in other clusters. The namespace "" alone means all. For a cluster-scoped
+	// type they are ignored.
 	Namespaces []string
 	// Selector is a label selector, and Fields a field selector.
 	Selector, Fields string

@@ -193,8 +193,8 @@ func (s *users) start(cluster eventsources.Cluster) *informer {
 	return i
 }
 
-// startParts starts the watches of an informer on namespaces. If the type is cluster-scoped, it starts one watch without
-// a namespace.
+// startParts starts the watches of an informer on namespaces. If the type is cluster-scoped, it starts one watch
+// without a namespace.
 func (s *users) startParts(i *informer, namespaces []string) {
 	isNamespaced, known := observe.AwaitScope(i.convert.run, i.followOptions(i.watch.parts[0]))
 	if !known {

@@ -106,8 +106,8 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 }
 
 // check renders the inputs twice, compares both renderings, and pins the values that differ. If the generator proves
-// that the first rendering is deterministic, there is no second one, unless objects with a status were read: only another
-// rendering shows whether their status is used.
+// that the first rendering is deterministic, there is no second one, unless objects with a status were read: only
+// another rendering shows whether their status is used.
 func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendered) (Rendered, error) {
 	first, proven, err := j.render(ctx, options{})
 	if err != nil {

@@ -106,8 +106,8 @@ func (r Request) looker() lookup.Owner {
 
 // Render returns the set of objects for the inputs, from the cache, from the record in Secrets, or by a new rendering.
 // The error is passerror.ErrObserving while a source is being fetched, and turn.ErrLater while the component waits for
-// its turn to render. If a rendered set is refused, it is returned together with the error, so that the caller can report
-// the messages of the generator.
+// its turn to render. If a rendered set is refused, it is returned together with the error, so that the caller can
+// report the messages of the generator.
 //
 // The memory of the rendering is reserved while it is made; see package budget.
 func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
@@ -130,8 +130,8 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	return set, checkEmpty(req.AllowEmpty, len(withoutObserved(set.Desired())), len(req.Inventory))
 }
 
-// Last returns the cached set of a component, if it was rendered from the given inputs for the given cluster. It sends no
-// request, and does not ask whether objects that the rendering looked up have changed.
+// Last returns the cached set of a component, if it was rendered from the given inputs for the given cluster. It sends
+// no request, and does not ask whether objects that the rendering looked up have changed.
 func (r *Renderer) Last(name types.NamespacedName, inputs, cluster string) (Set, bool) {
 	last, ok := r.cache.get(name)
 	return last, ok && inputs != "" && last.inputs == inputs && last.cluster == cluster

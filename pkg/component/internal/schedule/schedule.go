@@ -94,8 +94,8 @@ func (s *State) Wait(after time.Duration, now time.Time) time.Duration {
 	return after
 }
 
-// Again is called at the end of a pass that the next pass continues at once. The rate limit does not delay that pass, and
-// it is no event that resets the back-off. A wait for watches is over.
+// Again is called at the end of a pass that the next pass continues at once. The rate limit does not delay that pass,
+// and it is no event that resets the back-off. A wait for watches is over.
 func (s *State) Again() { s.observing, s.waiting = time.Time{}, true }
 
 // ObservingSince returns the time when the component began to wait for watches. The result is zero if the component

@@ -16,9 +16,9 @@ type derived struct {
 	of func(object map[string]any) any
 }
 
-// derivations returns the derived defaults of a kind. The pull policy of an image is not among them: Kubernetes documents
-// that it stays when the tag of the image changes. Neither are defaults of fields that cannot change, such as the
-// completions of a Job, and of lists that an apply replaces as a whole, such as the limits of a LimitRange.
+// derivations returns the derived defaults of a kind. The pull policy of an image is not among them: Kubernetes
+// documents that it stays when the tag of the image changes. Neither are defaults of fields that cannot change, such as
+// the completions of a Job, and of lists that an apply replaces as a whole, such as the limits of a LimitRange.
 func derivations(kind schema.GroupKind) []derived {
 	if kind == (schema.GroupKind{Group: "networking.k8s.io", Kind: "NetworkPolicy"}) {
 		return []derived{{field: []string{"spec", "policyTypes"}, of: policyTypes}}

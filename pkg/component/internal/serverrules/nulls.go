@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/jsontype"
 )
 
-// WithoutNulls returns a manifest of a built-in type without the fields that are null, which a create by POST ignores. A
-// server-side apply counts such a field as set: it keeps the value that the field has by a default or from another
+// WithoutNulls returns a manifest of a built-in type without the fields that are null, which a create by POST ignores.
+// A server-side apply counts such a field as set: it keeps the value that the field has by a default or from another
 // client, or sets the defaults of the fields below it. Null in a map of texts stays, because there it is an empty text.
 func WithoutNulls(kind schema.GroupVersionKind, manifest map[string]any) map[string]any {
 	t := typeOf(kind)

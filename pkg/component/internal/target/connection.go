@@ -216,7 +216,8 @@ type Client struct {
 	component metav1.Object
 }
 
-// For returns a client for the objects of a component, which matchers see. Without matchers it returns the client itself.
+// For returns a client for the objects of a component, which matchers see. Without matchers it returns the client
+// itself.
 func (c *Client) For(component metav1.Object) *Client {
 	if c == nil || len(c.options.View.Matchers) == 0 {
 		return c

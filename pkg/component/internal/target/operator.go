@@ -19,8 +19,8 @@ type Operator struct {
 	User, Namespace, Deployment string
 }
 
-// OperatorOf returns who the operator with a configuration is, as far as the configuration says so without a request: by
-// the user that it impersonates, by the claims of its service account token, or by the name in its certificate. The
+// OperatorOf returns who the operator with a configuration is, as far as the configuration says so without a request:
+// by the user that it impersonates, by the claims of its service account token, or by the name in its certificate. The
 // claims are not verified, because the API server does that. They never leave the process.
 func OperatorOf(config *rest.Config) Operator {
 	if user := config.Impersonate.UserName; user != "" {
@@ -68,8 +68,8 @@ func operatorOfToken(token string) Operator {
 	return operator
 }
 
-// ofDeployment matches the names of the pods of Deployments. Kubernetes makes the two last parts of letters that form no
-// words.
+// ofDeployment matches the names of the pods of Deployments. Kubernetes makes the two last parts of letters that form
+// no words.
 var ofDeployment = regexp.MustCompile("^(.+)-[bcdfghjklmnpqrstvwxz2456789]{1,10}-[bcdfghjklmnpqrstvwxz2456789]{5}$")
 
 // deploymentOf returns the name of the Deployment of the pod with the given name, or an empty text if the pod belongs

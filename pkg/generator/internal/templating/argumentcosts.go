@@ -13,8 +13,8 @@ import (
 
 // The functions of sprig convert, compare and print their arguments without limits: a map that contains itself
 // overflows the stack, and a list that contains the same list twice, 40 levels deep, takes all memory. Therefore each
-// function of the table whose parameters can hold maps or lists is charged for its arguments, unless it is known to read
-// no more than the first level of its arguments, or charges its arguments itself.
+// function of the table whose parameters can hold maps or lists is charged for its arguments, unless it is known to
+// read no more than the first level of its arguments, or charges its arguments itself.
 
 // shallow are the functions that read at most the first level of their arguments.
 var shallow = setOf(

@@ -12,8 +12,8 @@ import (
 // growing are the template functions whose result can be much larger than their arguments.
 type growing struct{ in *Input }
 
-// functions returns the template functions whose result can be much larger than their arguments. Each charges its result
-// to the budget before it is computed.
+// functions returns the template functions whose result can be much larger than their arguments. Each charges its
+// result to the budget before it is computed.
 func (g growing) functions() template.FuncMap {
 	functions := template.FuncMap{
 		"repeat":    g.repeat,

@@ -7,9 +7,9 @@ import (
 	"text/template"
 )
 
-// Repeatable reports whether every rendering of the same input has the same output, also at another time and as a trial:
-// the templates called none of the varying functions and no function of an author, did not read the clock, and wrote no
-// value whose text form may contain an address in memory.
+// Repeatable reports whether every rendering of the same input has the same output, also at another time and as a
+// trial: the templates called none of the varying functions and no function of an author, did not read the clock, and
+// wrote no value whose text form may contain an address in memory.
 func (b *Budget) Repeatable() bool { return !b.varies }
 
 // varying are the functions whose results may differ in the next rendering, and the look-ups. The functions that read

@@ -13,8 +13,8 @@ import (
 // trialKeyBits is the size of the key of trials: small, because nothing is signed for anybody.
 const trialKeyBits = 1024
 
-// trialKey returns an RSA key as PEM. All trials of a process share it, and nothing else uses it, so that it differs from
-// the keys of all other renderings.
+// trialKey returns an RSA key as PEM. All trials of a process share it, and nothing else uses it, so that it differs
+// from the keys of all other renderings.
 var trialKey = sync.OnceValues(func() (string, error) {
 	key, err := rsa.GenerateKey(rand.Reader, trialKeyBits)
 	if err != nil {
@@ -44,8 +44,8 @@ func (k keys) functions() template.FuncMap {
 	return functions
 }
 
-// cheapInTrials returns a function that calls function, and in a trial withKey, whose last parameter is a key. Otherwise
-// both have the same parameters and results, the last of which is an error.
+// cheapInTrials returns a function that calls function, and in a trial withKey, whose last parameter is a key.
+// Otherwise both have the same parameters and results, the last of which is an error.
 func (k keys) cheapInTrials(function, withKey any) any {
 	plain := reflect.ValueOf(function)
 	return reflect.MakeFunc(plain.Type(), func(in []reflect.Value) []reflect.Value {

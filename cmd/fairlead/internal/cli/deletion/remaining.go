@@ -69,8 +69,8 @@ func whyKept(ctx context.Context, f cluster.Object, e metav1alpha1.InventoryEntr
 	})
 }
 
-// keptBy says why a live object stays when its component is deleted. e is the inventory entry of the object, whose delete
-// policy keeps it. An object with the marks of the component belongs to it, also if it has another UID, because
+// keptBy says why a live object stays when its component is deleted. e is the inventory entry of the object, whose
+// delete policy keeps it. An object with the marks of the component belongs to it, also if it has another UID, because
 // it was restored from a backup. A copy of another object does not.
 func keptBy(e metav1alpha1.InventoryEntry, live metav1.Object, component manifests.Key) string {
 	_, name := marks.OwnerOf(live.GetLabels(), live.GetAnnotations(), "", "")
