@@ -274,7 +274,7 @@ var reasons = []reason{
 	},
 	{
 		linesMeasure, "pkg/component/external",
-		"it is the interface of drivers: types with their contracts, half of whose lines are comments",
+		"the contract of drivers, its typed form for authors and its form over HTTP share their types and limits",
 	},
 }
 
