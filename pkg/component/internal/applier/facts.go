@@ -117,8 +117,8 @@ func evaluateDeferred(client *target.Client, evaluate ReadyFunc, snapshot plan.S
 	}
 }
 
-// addMatchResults adds the results of matchers to those objects of a snapshot whose bodies the watches have. Their copies
-// in the watches have no result, because it depends on the manifest.
+// addMatchResults adds the results of matchers to those objects of a snapshot whose bodies the watches have. Their
+// copies in the watches have no result, because it depends on the manifest.
 func addMatchResults(client *target.Client, f plan.Facts, snapshot plan.Snapshot) {
 	for i := range f.Desired {
 		key := f.Desired[i].Key

@@ -94,7 +94,8 @@ type Request struct {
 	Wake func()
 	// Superseded, which may be nil, is closed when the component changes: the pass ends before its next write.
 	Superseded <-chan struct{}
-	// ReadyFunc evaluates a condition in Go that sees the component. It is nil for an Engine, which has no such conditions.
+	// ReadyFunc evaluates a condition in Go that sees the component. It is nil for an Engine, which has no such
+	// conditions.
 	ReadyFunc ReadyFunc
 	// Externals are the dependents outside Kubernetes; nil if the component has none.
 	Externals Externals

@@ -42,8 +42,9 @@ type State struct {
 }
 
 // IsOrphaning reports whether a client requested the deletion of a component with the propagation policy Orphan, as
-// kubectl delete --cascade=orphan does. The API server then adds a finalizer, which the garbage collection of Kubernetes
-// soon removes, so a version of the component that a watch delivered may have shown it, and later versions do not.
+// kubectl delete --cascade=orphan does. The API server then adds a finalizer, which the garbage collection of
+// Kubernetes soon removes, so a version of the component that a watch delivered may have shown it, and later versions
+// do not.
 func (m *State) IsOrphaning(component client.Object) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

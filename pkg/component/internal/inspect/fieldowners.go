@@ -26,8 +26,8 @@ func (v View) FieldManager() string {
 	return v.FieldOwner
 }
 
-// isPrevious reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is a
-// previous one if the reconciler has another.
+// isPrevious reports whether a field manager is a previous field owner of the reconciler. The name of the reconciler is
+// a previous one if the reconciler has another.
 func (v View) isPrevious(manager string) bool {
 	return manager != v.FieldManager() && (manager == v.Reconciler || slices.Contains(v.PreviousFieldOwners, manager))
 }

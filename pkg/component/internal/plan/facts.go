@@ -223,8 +223,8 @@ type Observed struct {
 	// change or the API server keeps copies, and, with their values, defaults without an owner that the API server derived
 	// from other fields; see serverrules.DropsCopy.
 	Retained []string
-	// MatchResult is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version of
-	// the object was not compared.
+	// MatchResult is the author's comparison with the manifest, for the kinds in Facts.Matched. It is nil if this version
+	// of the object was not compared.
 	MatchResult *MatchResult
 	// External is set if the object is an external that exists.
 	External  *ExternalLimits

@@ -98,8 +98,8 @@ func (p *Plan) scheduleLeftAlone(c candidate) {
 }
 
 // repairMatched repairs an object that differs from its manifest by its result. It is written even if the request
-// changes nothing, because only the author knows what differs. An object that this pass has written is not written again
-// in the pass, although it still differs: its entry gets the result of the write.
+// changes nothing, because only the author knows what differs. An object that this pass has written is not written
+// again in the pass, although it still differs: its entry gets the result of the write.
 func repairMatched(c candidate) (decision, bool) {
 	switch {
 	case c.live.MatchResult.Differs == "":

@@ -161,8 +161,8 @@ func (m *States) Known(name types.NamespacedName) *State {
 	return m.byName[name]
 }
 
-// DropIdleInventories frees the memory of inventories that are also in Secrets, and were not used for the idle time. The
-// Secrets stay.
+// DropIdleInventories frees the memory of inventories that are also in Secrets, and were not used for the idle time.
+// The Secrets stay.
 func (m *States) DropIdleInventories(idle time.Duration, now time.Time) {
 	m.mu.Lock()
 	all := slices.Collect(maps.Values(m.byName))
