@@ -20,7 +20,7 @@ var passing = []mutation{
 	{
 		"a create is not confirmed", "reconcile/request.go",
 		`return p.Store.Confirm(ctx, c.Object, recorded)`, `_ = recorded; return nil`,
-		"Two operators of the same name:",
+		"Two operators of the same name with a delay:",
 	},
 	{
 		"a changed export is rendered again without a delay", "reconcile/rerender.go",
