@@ -59,8 +59,10 @@ func (r *simulation) assume(w plan.Waiting) {
 	case r.saysNothing(w):
 		return
 	case w.Reason == plan.WaitNotServed && i >= 0 && r.facts.Desired[i].Scope == manifests.ScopeUnknown:
-		// An object of an unknown scope is not in the inventory, so it can be removed from the apply set.
-		r.leftOut[w.Key], r.touched[w.Key] = true, true
+		// The simulation goes on as if the object stayed as it is. Without an entry it is left out. With one it must stay in
+		// the apply set, because it would be pruned otherwise.
+		_, recorded := r.facts.Inventory[w.Key]
+		r.unserved[w.Key], r.leftOut[w.Key], r.touched[w.Key] = recorded, !recorded, true
 		return
 	case w.Reason == plan.WaitUndecided:
 		// The simulation goes on as if the object stayed as it is.

@@ -17,14 +17,14 @@ func (r *simulation) bind(ctx context.Context) {
 		delete(r.facts.Unbound, key)
 	}
 	r.compare()
-	if len(r.leftOut)+len(r.conditional) == 0 {
+	if len(r.leftOut)+len(r.unserved)+len(r.conditional) == 0 {
 		return
 	}
 	r.facts.Desired = slices.DeleteFunc(
 		slices.Clone(r.facts.Desired), func(o manifests.Object) bool { return r.leftOut[o.Key] },
 	)
 	for i := range r.facts.Desired {
-		if o := &r.facts.Desired[i]; o.Held != nil && r.conditional[o.Key] {
+		if o := &r.facts.Desired[i]; r.unserved[o.Key] || o.Held != nil && r.conditional[o.Key] {
 			o.Held = &manifests.Held{}
 		}
 	}

@@ -47,9 +47,10 @@ type simulation struct {
 	waited map[string]bool
 	// unbound are the objects whose missing values were simulated.
 	unbound map[manifests.Key]bool
-	// leftOut are the objects of types that are not served, and conditional the objects whose conditions have no value.
+	// leftOut and unserved are the objects of types that are not served: those that were never applied, and those with an
+	// entry in the inventory. conditional are the objects whose conditions have no value.
 	// The simulation goes on without them.
-	leftOut, conditional map[manifests.Key]bool
+	leftOut, unserved, conditional map[manifests.Key]bool
 	// touched are the dependents with a step or a failure in the forecast, and those whose writes are not known.
 	touched map[manifests.Key]bool
 	// adopting are the steps of adoptions whose last dry run failed, although the write may succeed later.

@@ -100,6 +100,7 @@ func (s *Simulator) simulate(
 		waited:       map[string]bool{},
 		unbound:      map[manifests.Key]bool{},
 		leftOut:      map[manifests.Key]bool{},
+		unserved:     map[manifests.Key]bool{},
 		conditional:  map[manifests.Key]bool{},
 		touched:      map[manifests.Key]bool{},
 		adopting:     map[manifests.Key]result.Step{},

@@ -13,6 +13,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
@@ -155,6 +156,25 @@ func TestATypeThatNothingDefinesIsWaitedFor(t *testing.T) {
 	}
 	if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" || f.Unchanged != 0 {
 		t.Errorf("the preview has the steps %+v, want only a, and nothing unchanged", f.Steps)
+	}
+}
+
+func TestARecordedObjectWhoseTypeIsNotServedIsKept(t *testing.T) {
+	for _, policy := range []string{"when-ready", "at-once"} {
+		t.Run(policy, func(t *testing.T) {
+			c := newCluster(t)
+			c.desire(configMap("a", "1"), body("gadgets.example.com/v1", "Gadget", "shop", "g", "1", "prune-policy", policy))
+			c.request.Inventory = []metav1alpha1.InventoryEntry{{
+				Group: "gadgets.example.com", Version: "v1", Kind: "Gadget", Namespace: "shop", Name: "g", UID: "1", Digest: "d",
+			}}
+			f := c.preview()
+			if len(f.Waiting) != 1 || f.Waiting[0].Reason != string(plan.WaitNotServed) {
+				t.Errorf("the preview waits for %+v, want only g", f.Waiting)
+			}
+			if len(f.Steps) != 1 || f.Steps[0].Key.Name != "a" {
+				t.Errorf("the preview has the steps %+v, want only a", f.Steps)
+			}
+		})
 	}
 }
 
