@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/inclusion"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // asks lets the rendering of the request ask for an export of a ConfigMap. value is what the rendering got.
@@ -89,5 +91,24 @@ func TestTheNextPassRecordsWhatTheLastOneDidNot(t *testing.T) {
 	c.apply()
 	if got := c.took(); got != "before, record other+source, PATCH other" {
 		t.Errorf("the log of the cluster is %s", got)
+	}
+}
+
+func TestExportersWhoseTypeIsNotServedHaveTheKeysOfTheirEntries(t *testing.T) {
+	rendered := manifests.Key{Group: "example.com", Kind: "Gadget", Name: "source"}
+	recorded := rendered
+	recorded.Namespace = "shop"
+	asked := []plan.AskedExport{{Exporter: rendered, AskedExport: metav1alpha1.AskedExport{Name: "a"}}}
+	r := Request{
+		Desired: []manifests.Object{{Key: rendered, Scope: manifests.ScopeUnknown}}, Asked: asked,
+		Inventory: []metav1alpha1.InventoryEntry{{
+			Group: "example.com", Version: "v1", Kind: "Gadget", Namespace: "shop", Name: "source",
+		}},
+	}.Decide(t.Context(), inclusion.Inputs{Namespace: "shop"})
+	if r.Asked[0].Exporter != recorded || r.Desired[0].Key != recorded {
+		t.Errorf("the exporter is %s, and the object %s, want both as in the inventory", r.Asked[0].Exporter, r.Desired[0].Key)
+	}
+	if asked[0].Exporter != rendered {
+		t.Error("the exports of the rendered set were changed")
 	}
 }

@@ -109,6 +109,7 @@ type Request struct {
 type ReadyFunc func(name string, self *unstructured.Unstructured) ready.Result
 
 // Decide returns the request without the objects of Desired that are excluded by their conditions, or not active.
+// Desired and Asked must be set before. Objects and exporters get the keys that they have in the inventory.
 // Conditions that read exports are undecided here, and are decided before each plan.
 func (r Request) Decide(ctx context.Context, in inclusion.Inputs) Request {
 	index := sync.OnceValue(func() plan.Inventory { return plan.NewInventory(r.Inventory) })
@@ -119,6 +120,10 @@ func (r Request) Decide(ctx context.Context, in inclusion.Inputs) Request {
 	set := r.Desired
 	decision := inclusion.Decide(ctx, set, in)
 	r.Desired, r.Excluded, r.LeftOut = decision.Desired, decision.Excluded, decision.LeftOut
+	r.Asked = slices.Clone(r.Asked)
+	for i := range r.Asked {
+		r.Asked[i].Exporter = decision.KeyOf(r.Asked[i].Exporter)
+	}
 	if !slices.ContainsFunc(set, manifests.Object.ReadsExports) {
 		return r
 	}

@@ -43,7 +43,12 @@ type Decision struct {
 	Excluded map[manifests.Key]bool
 	// LeftOut says why objects are excluded or inactive, for the first objects of the set; see describe.
 	LeftOut []metav1alpha1.DependentReport
+
+	recorded map[manifests.Key]manifests.Key
 }
+
+// KeyOf returns the key that an object of the set has in Desired: the one of its entry in the inventory, if they differ.
+func (d Decision) KeyOf(key manifests.Key) manifests.Key { return keyIn(d.recorded, key) }
 
 // Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a
 // value of it, is excluded or inactive, too. If the condition of that object has no value, the field Undecided is set.
@@ -54,11 +59,13 @@ func Decide(ctx context.Context, set []manifests.Object, in Inputs) Decision {
 	defer cancel()
 	set, recorded := in.withRecordedKeys(set)
 	if !slices.ContainsFunc(set, func(o manifests.Object) bool { return o.Settings.Conditions != nil }) {
-		return Decision{Desired: set}
+		return Decision{Desired: set, recorded: recorded}
 	}
 	e := newEvaluation(ctx, set, in)
 	e.recorded = recorded
-	d := Decision{Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}}
+	d := Decision{
+		Desired: make([]manifests.Object, 0, len(set)), Excluded: map[manifests.Key]bool{}, recorded: recorded,
+	}
 	for i, o := range set {
 		r := e.result(i)
 		switch {

@@ -100,8 +100,9 @@ type work struct {
 	recorded Loaded
 }
 
-// applyInputs renders the dependents of a component, and applies them until a value changes that the rendering asked
-// for.
+// applyInputs makes the steps 6 to 8 of Apply. If the set cannot be rendered, only repairs are made. If a dependent
+// exports another value than the rendering asked for and got, the outcome has Asked, and the values are kept for the
+// next pass, which renders again.
 func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedback) (outcome.Outcome, error) {
 	c.rendered, c.isRendered = nil, false
 	// 6. Render the objects, and check the quota of the namespace, and the exports that the component publishes.
@@ -138,9 +139,9 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 		c.observed, c.isPlanned = o.Observed, true
 	}
 	if err == nil && len(o.Inventory) > 0 {
-		// Dependents that are recorded without a write did not need Record, for example those of a component that was
-		// created again.
-		err = p.hold(ctx, c, w.owner)
+		// The applier calls Pass.record, which adds the finalizers, only before a write. It may have made none, for example
+		// for the dependents of a component that was created again.
+		err = p.addFinalizers(ctx, c, w.owner)
 	}
 	if err == nil {
 		next, failure := applied(*c.GetStatus(), c, w.inputs, o)

@@ -49,13 +49,13 @@ func (p *Pass) applyRequest(
 	}
 	due = c.State.renewals.holdUntil(set, cmp.Or(others, nonce), c.State.unreported.ends, p.Clock.Now())
 	request = p.newRequest(c, w)
-	request.Desired, request.Phases = set.Desired(), set.Phases()
+	request.Desired, request.Phases, request.Asked = set.Desired(), set.Phases(), set.Asked()
 	request = request.Decide(ctx, decided)
 	request.Needs = needsOf(c, w.target, w.inputs.Declaration.References)
 	request.Managed, request.Exports = w.inputs.Managed, c.Exports
 	request.Revision, request.Rendition = c.GetStatus().Revision, c.GetStatus().Rendition
 	request.Trigger, request.RepairNonce = trigger, nonce
-	request.Asked, request.HoldExports = set.Asked(), !due.IsZero()
+	request.HoldExports = !due.IsZero()
 	request.Externals, err = p.Externals.begin(ctx, c, p.Reconciler, externalInput{
 		owner: w.owner, target: w.target, desired: request.Desired, inventory: request.Inventory, trigger: trigger,
 	})
@@ -184,7 +184,7 @@ func (p *Pass) record(
 	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
 	entries []metav1alpha1.InventoryEntry,
 ) error {
-	if err := p.hold(ctx, c, owner); err != nil {
+	if err := p.addFinalizers(ctx, c, owner); err != nil {
 		return err
 	}
 	if err := p.Inventory.Record(ctx, c, recorded, entries); err != nil {
@@ -194,9 +194,9 @@ func (p *Pass) record(
 	return p.Store.WriteStatus(ctx, c.Object, recorded)
 }
 
-// hold adds the finalizer to a component, and to the Secret with its kubeconfig. If both have it, hold sends no
-// request.
-func (p *Pass) hold(ctx context.Context, c *Component, owner manifests.Owner) error {
+// addFinalizers adds the finalizer to a component, and to the Secret with its kubeconfig. If both have it,
+// addFinalizers sends no request.
+func (p *Pass) addFinalizers(ctx context.Context, c *Component, owner manifests.Owner) error {
 	if err := p.Store.AddFinalizer(ctx, c.Object); err != nil {
 		return err
 	}
