@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -44,7 +45,9 @@ func (o Options) checkNames(name string) error {
 	for _, finalizer := range append([]string{own}, o.Names.PreviousFinalizers...) {
 		domain, _, isQualified := strings.Cut(finalizer, "/")
 		// The API server accepts a finalizer without a domain with a warning, and other operators use such finalizers.
-		isBare := finalizer != own && !isQualified
+		// Those of Kubernetes select how an object is deleted, so they are never those of an operator.
+		isBare := finalizer != own && !isQualified && finalizer != metav1.FinalizerDeleteDependents &&
+			finalizer != metav1.FinalizerOrphanDependents
 		if !isBare && (!isQualified || domain == "") {
 			errs = append(errs, fmt.Errorf(
 				"finalizer %q in the options: want a domain and a name, such as example.com/finalizer", finalizer))

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestWhichFinalizersAreAccepted(t *testing.T) {
@@ -18,6 +19,10 @@ func TestWhichFinalizersAreAccepted(t *testing.T) {
 		{"the own one without a domain", Names{Finalizer: "shop"}, false},
 		{"a previous one with an empty domain", Names{PreviousFinalizers: []string{"/old"}}, false},
 		{"a previous one with an empty name", Names{PreviousFinalizers: []string{"example.com/"}}, false},
+		{"a previous one of Kubernetes", Names{PreviousFinalizers: []string{metav1.FinalizerOrphanDependents}}, false},
+		{"a previous one that Kubernetes deletes by", Names{
+			PreviousFinalizers: []string{metav1.FinalizerDeleteDependents},
+		}, false},
 		{"an empty previous one", Names{PreviousFinalizers: []string{""}}, false},
 		{"a previous one that the API server refuses", Names{PreviousFinalizers: []string{"a b"}}, false},
 		{"one that is the own one and a previous one, without a domain", Names{
