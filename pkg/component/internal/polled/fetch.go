@@ -44,12 +44,13 @@ func call[R any](
 	done := make(chan answer, 1)
 	go func() {
 		defer cancel()
-		defer c.hangs.Store(false)
 		var a answer
 		a.err = eventsources.CallAuthor(bound, func(ctx context.Context) (err error) {
 			a.result, err = f(ctx)
 			return err
 		})
+		// The fetch has ended before its answer is told, because the answer can begin the next one.
+		c.hangs.Store(false)
 		done <- a
 	}()
 	late := time.NewTimer(timeout + grace)
