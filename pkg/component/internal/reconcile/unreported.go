@@ -138,14 +138,10 @@ func (u *unreported) unrendered(err error) {
 }
 
 // began reports whether a rendering with an error began. It did not begin if it waits for memory, its turn or its
-// source, or if it is delayed because earlier ones changed their own inputs.
+// source.
 func began(err error) bool {
-	switch reason := passerror.Of(err).Reason; {
-	case waitsToRender(err), errors.Is(err, passerror.ErrObserving), passerror.Interrupted(err):
-		return false
-	default:
-		return reason != metav1alpha1.ReasonFetching && reason != metav1alpha1.ReasonInputFeedback
-	}
+	return !waitsToRender(err) && !errors.Is(err, passerror.ErrObserving) && !passerror.Interrupted(err) &&
+		passerror.Of(err).Reason != metav1alpha1.ReasonFetching
 }
 
 // waitsToRender reports whether a rendering waits for memory or for its turn.
