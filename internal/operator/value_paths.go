@@ -76,7 +76,7 @@ func sortByLikelihood(leaves []leaf, want any) {
 	slices.SortStableFunc(leaves, func(a, b leaf) int { return rank(a) - rank(b) })
 }
 
-// changedIn returns a copy of values in which the value of the leaf is changed.
+// changedIn returns a copy of values in which the leaf has another value of the same type.
 func (l leaf) changedIn(values map[string]any) map[string]any {
 	changed, _ := replaced(values, l.place, other(l.value)).(map[string]any)
 	return changed

@@ -20,7 +20,8 @@ import (
 )
 
 // OpenPreview gives a Preview of package preview a pass whose collaborators only make dry runs, and the simulator that
-// holds the forecast. The reconciler is not registered with a manager. Only that package can call it.
+// holds the forecast. The reconciler must not be registered with a manager, because OpenPreview sets what the
+// registration sets. Only that package can call it.
 func (r *Reconciler[T]) OpenPreview(ctx context.Context, p wiring.Preview) (*reconcile.Pass, *preview.Simulator, error) {
 	config, err := transport.DryRunOnly(p.Config)
 	if err != nil {

@@ -31,7 +31,8 @@ const (
 	AnnotationUpdatePolicy = "update-policy"
 	// AnnotationAdoptionPolicy selects how an object is handled that existed before the component applied it.
 	AnnotationAdoptionPolicy = "adoption-policy"
-	// AnnotationDeletePolicy selects whether the object is deleted or orphaned when it is no longer rendered.
+	// AnnotationDeletePolicy selects whether the object is deleted or orphaned when it is no longer rendered, and when its
+	// component is deleted.
 	AnnotationDeletePolicy = "delete-policy"
 	// AnnotationPrunePolicy selects when the object is deleted or orphaned after it is no longer rendered. It has no
 	// effect in the phases of the deletion.

@@ -114,7 +114,7 @@ func IgnoredFields(obj client.Object) []result.IgnoredField {
 	return ignored
 }
 
-// unaskedExternal returns the message about an external, as far as the inventory tells.
+// unaskedExternal returns the message for an external, which only the operator can observe: what the inventory says.
 func unaskedExternal(entry metav1alpha1.InventoryEntry) string {
 	if entry.UID == "" {
 		return "it is outside Kubernetes; it was not created yet, or the result is not known"

@@ -81,7 +81,7 @@ type outcome struct {
 	Results  []generator.Result `cbor:",omitempty"`
 	Origins  []generator.Origin `cbor:",omitempty"`
 	Versions []string           `cbor:",omitempty"`
-	// Asked are the API versions that the generator asked for, with an empty text if it read all.
+	// Asked are the API versions that the generator asked for. An empty element means that it read the list of all.
 	Asked []string `cbor:",omitempty"`
 	// AskedExports are the names of the exports that the generator asked for.
 	AskedExports []string `cbor:",omitempty"`

@@ -43,8 +43,8 @@ type Options struct {
 	StatusIsSubresource func(gvk schema.GroupVersionKind) (bool, error)
 	// Ignore are rules of the reconciler's options and of the component, in addition to the annotations of manifests.
 	Ignore []IgnoreRule
-	// Conditions are the names of the conditions of readiness in Go that ready-when may name. If Conditions is nil, every name is
-	// accepted.
+	// Conditions are the names of the conditions of readiness in Go that ready-when may name. If Conditions is nil, every
+	// name is accepted.
 	Conditions []string
 	// CheckExternal checks the manifest of an external against its kind; nil accepts all kinds and specs. partial is set
 	// if the spec has null in the place of texts whose holes are not filled yet.

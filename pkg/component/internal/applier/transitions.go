@@ -40,7 +40,8 @@ func (v *validation) transition(a plan.Action) []suspect {
 	if len(rules) == 0 {
 		return nil
 	}
-	s := suspect{action: a, faults: []validate.Fault{{Message: "a rule of its type compares it with the live object"}}}
+	fault := validate.Fault{Message: "a rule of its type compares it with the live object"}
+	s := suspect{action: a, change: true, faults: []validate.Fault{fault}}
 	if ofSet || len(rules) < all {
 		s.rules = rules
 	}

@@ -56,7 +56,10 @@ func Validate(
 	return revalidate(ctx, client, facts, writes, nil)
 }
 
-// revalidate is Validate without the dry runs of changes that were accepted before.
+// revalidate is Validate without the dry runs of changes that were accepted before. A write with a certain fault is
+// refused at once. A write with other faults, and a write without faults whose type has rules about changes, is a
+// suspect, and a dry run decides about it. If the dry run does not confirm a fault of the schema, the cached schema is
+// dropped.
 func revalidate(
 	ctx context.Context, client *target.Client, facts plan.Facts, writes []plan.Action, accepted acceptedChanges,
 ) (Validation, error) {
@@ -93,11 +96,11 @@ func revalidate(
 	}
 	suspects = append(suspects, changes...)
 	v.ask(ctx, client.Home(manifests.Owner{Namespace: facts.Component.Namespace}), suspects)
-	for i, s := range suspects {
+	for _, s := range suspects {
 		switch {
 		case s.confirmed != nil:
 			refused[s.action.Key] = *s.confirmed
-		case s.accepted && i >= len(suspects)-len(changes):
+		case s.accepted && s.change:
 			found.accepted[s.action.Key] = v.changeOf(s.action)
 		case slices.ContainsFunc(s.faults, func(f validate.Fault) bool { return f.OfSchema }):
 			client.Discovery.ForgetType(s.action.Object.GroupVersionKind())
@@ -192,6 +195,8 @@ type suspect struct {
 	faults    []validate.Fault
 	confirmed *plan.Failure
 	accepted  bool
+	// change is set if the write has no fault, and only rules of its type about changes can refuse it.
+	change bool
 	// partial is set if the dry run lacks the fields with holes, so that only a refusal that names the field of a fault
 	// counts.
 	partial bool

@@ -69,8 +69,8 @@ func (k *kindValues) release() {
 	*k = kindValues{}
 }
 
-// values returns the check of the values of a version of the definition; nil if it cannot be used. The error is
-// budget.ErrWait.
+// values returns what checks the values of objects, by the schema of a version of the definition. It is nil if the
+// definition is invalid. The error is budget.ErrWait.
 func (d *setDefinition) values(ctx context.Context, version string) (*values.Type, error) {
 	whole, err := d.object.Whole()
 	if err == nil {

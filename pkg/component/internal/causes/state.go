@@ -93,7 +93,8 @@ func sinceOf(w result.Waiting, before *metav1alpha1.Status, now time.Time) time.
 	case !listed:
 	case before.ProgressingSince != nil:
 		return before.ProgressingSince.Time
-	case unready != nil && unready.Status == metav1.ConditionFalse: // In a deletion.
+	case unready != nil && unready.Status == metav1.ConditionFalse:
+		// In a deletion, or while the component waits for another one.
 		return unready.LastTransitionTime.Time
 	}
 	return now

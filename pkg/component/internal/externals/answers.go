@@ -198,6 +198,10 @@ func (t *step) notFound() {
 	t.interval = s.wanted.info().Poll
 }
 
+// notObserved enters the failure of an observation. The failure is always transient, because a later observation may
+// succeed, even if the external system refused this one for good. The next observation is made after the delay that the
+// external system asked for, or else after a back-off that is not longer than the interval of polls. A delay that it
+// asked for also binds the passes: they do not ask before the time until.
 func (t *step) notObserved(err error) {
 	s, attempts := &t.s, 1
 	f, after := failureOf(MethodObserve, err)

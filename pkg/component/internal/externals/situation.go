@@ -52,8 +52,8 @@ type absence struct {
 // underway is the call under way, and what the calls of this process may have done without a record of it.
 type underway struct {
 	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none. saving
-	// is set while its result is being recorded, and unsaved is the error of the last try to
-	// record it; it is empty after a success.
+	// is set while its result is being recorded, and unsaved is the error of the last try to record it. unsaved is empty
+	// after a success.
 	verb    plan.Verb
 	since   time.Time
 	saving  bool

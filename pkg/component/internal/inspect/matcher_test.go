@@ -31,7 +31,7 @@ func TestVerdict(t *testing.T) {
 			"a matcher sees the component, and that the manifest changed", "ConfigMap", sees,
 			&plan.MatchResult{Differs: "shop true"},
 		},
-		{"a kind without a matcher has no verdict", "ConfigMap", nil, nil},
+		{"a kind without a matcher has no result", "ConfigMap", nil, nil},
 		{"a panic is a failed comparison", "ConfigMap", panics, &plan.MatchResult{Failed: "its matcher panicked: map[a:x]"}},
 		{"a panic about a Secret shows no data", "Secret", panics, &plan.MatchResult{Failed: "its matcher panicked"}},
 	} {

@@ -20,7 +20,7 @@ type reflectorLoop struct {
 	// requests returns the list and watch requests. It is called before every list, because the API server may have begun
 	// to serve the type, or may serve another version.
 	requests func() (*cache.ListWatch, error)
-	// mapper is reset, if it can be reset, when the API server returns 404 for one of requests.
+	// mapper reads discovery again, if it is able to, after a list or watch request that the API server answered with 404.
 	mapper   meta.RESTMapper
 	store    cache.ReflectorStore
 	listener loopListener

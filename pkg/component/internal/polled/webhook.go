@@ -254,9 +254,10 @@ func tryAgain(w http.ResponseWriter, after time.Duration) {
 	http.Error(w, "the call cannot be handled at the moment; send it again later", http.StatusServiceUnavailable)
 }
 
-// retryLater reports whether a call that failed with err may succeed later, and after which delay: an API server does
-// not answer or is overloaded, the program's own credentials are not accepted, a time-out, a conflict of writes, or an
-// error with a method RetryAfter.
+// retryLater reports whether a call that failed with err may succeed later, and the shortest delay until then, which is
+// zero if err names none. The call may succeed later if an API server does not answer or is overloaded, if the
+// program's own credentials are not accepted, after a time-out or a conflict of writes, and if err has a method
+// RetryAfter.
 func retryLater(err error) (after time.Duration, temporary bool) {
 	if err == nil {
 		return 0, false

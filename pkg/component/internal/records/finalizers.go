@@ -40,7 +40,7 @@ func (f Finalizers) Has(secret metav1.Object, owner manifests.Owner) bool {
 }
 
 // Move adds the finalizer of a component to the Secret with its kubeconfig, and then removes the finalizer from the
-// former Secret, unless credentials contains it. Both names may be empty. credentials are the Secrets that Hold was
+// previous Secret, unless credentials contains it. Both names may be empty. credentials are the Secrets that Hold was
 // called with, because the finalizer of a component on a Secret serves both purposes.
 func (f Finalizers) Move(
 	ctx context.Context, owner manifests.Owner, previous, secret string, credentials ...string,

@@ -101,7 +101,7 @@ func (m *State) LeftBy(uid types.UID) (left Owned, ok bool) {
 	return m.owned, !m.owned.empty() && m.owned.UID != uid
 }
 
-// released removes the Secrets that a deleted component left from this memory.
+// released removes the Secrets that a deleted component left from this state.
 func (m *State) released() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -204,7 +204,7 @@ func (m *State) UnnamedInventories() []metav1.PartialObjectMetadata {
 }
 
 // MarkStale checks Secrets of inventories that the status does not name. It marks a Secret as stale if isStale returns
-// true. The other Secrets are removed from this memory, but not deleted, because another operator process may be about
+// true. The other Secrets are removed from this state, but not deleted, because another operator process may be about
 // to enter them into the status.
 func (m *State) MarkStale(unnamed []metav1.PartialObjectMetadata, isStale func(metav1.Object) bool) {
 	m.mu.Lock()
@@ -234,7 +234,7 @@ func (m *State) staleSecrets() []metav1.PartialObjectMetadata {
 	return slices.Clone(m.stale)
 }
 
-// staleDeleted removes Secrets of stale inventories from this memory, because they were deleted.
+// staleDeleted removes Secrets of stale inventories from this state, because they were deleted.
 func (m *State) staleDeleted(secrets []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

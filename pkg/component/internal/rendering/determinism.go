@@ -195,7 +195,7 @@ func (j job) difference(
 	if o.withoutStatus || waits(err) || err == nil && len(d.Shape) == 0 {
 		return d, err
 	}
-	o.notTrial = true
+	o.realKeys = true
 	return j.differenceOnce(ctx, first, o)
 }
 

@@ -54,8 +54,9 @@ type options struct {
 	later bool
 	// withoutStatus removes the status of looked-up objects.
 	withoutStatus bool
-	// notTrial makes a later rendering with keys as the first one; see generator.Request.Trial.
-	notTrial bool
+	// realKeys makes a later rendering create its random keys as the first one does, and not in the cheaper way of a
+	// trial; see generator.Request.Trial.
+	realKeys bool
 }
 
 // newJob collects the arguments of the generator: source, contents of references, capabilities and look-ups.
@@ -119,7 +120,7 @@ func (j job) render(
 	req := j.request
 	req.Report, req.SourceVersion = j.results.add, j.results.addVersion
 	if o.later {
-		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.notTrial
+		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.realKeys
 	}
 	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
 	generated, proven, err := j.renderer.call(ctx, req)

@@ -74,7 +74,8 @@ func isFetching(err error) bool {
 
 // endPass ends a pass over a component. It gives up a turn that the pass did not need. unused tells that the component
 // has a source that the pass did not take. The result reports whether the source is kept, because the component waits
-// for its turn. Otherwise a component whose source is fetched for longer than its place is kept would never render.
+// for its turn. If it were dropped, a component whose fetch takes longer than its place in the line is kept would never
+// render.
 func (t *turns) endPass(name types.NamespacedName, unused bool) (keepsSource bool) {
 	t.mu.Lock()
 	w := t.waiting[name]

@@ -118,7 +118,8 @@ func parts(path []string) []any {
 	return all
 }
 
-// Complete returns a manifest that also sets the name of the service account if it sets only the deprecated field.
+// Complete returns the manifest with serviceAccountName in its Pod template, if it sets only the deprecated field
+// serviceAccount.
 // Otherwise the API server would ignore a change of this field, because the name in the object has precedence.
 func Complete(kind schema.GroupKind, manifest map[string]any) map[string]any {
 	template := podTemplates[kind]

@@ -161,7 +161,7 @@ func TestARevisionAfterInputsThatDidNotRender(t *testing.T) {
 		at(5).Time)
 	ready := revision(1, metav1alpha1.RevisionReady, "", 1, new(at(5)))
 	if diff := cmp.Diff([]metav1alpha1.RevisionRecord{broken, ready}, judgedNow); diff != "" {
-		t.Errorf("a verdict on the revision before the attempt: %s", diff)
+		t.Errorf("a result of the revision before the attempt: %s", diff)
 	}
 }
 

@@ -71,7 +71,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, PassResult
 	setResult(&next, r.Generation, v, r.Now)
 	if r.Outcome.Inventory != nil && !r.Outcome.Unrendered && !r.Deleting {
 		// Without an inventory, the pass ended before it applied the revision. So only a pass with an inventory enters
-		// the result on the revision into the history.
+		// the result of the revision into the history.
 		next.History = enterResult(next.History, v, r.Now)
 	}
 	next.History = enterAdoptions(next.History, slices.Concat(r.Unreported, r.Outcome.Changes))

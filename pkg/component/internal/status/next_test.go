@@ -320,7 +320,7 @@ func TestConditionsChange(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the same verdict leaves the same status", func(t *testing.T) {
+	t.Run("the same result leaves the same status", func(t *testing.T) {
 		var status metav1alpha1.Status
 		setResult(&status, 1, progressing, start)
 		before := status.DeepCopy()

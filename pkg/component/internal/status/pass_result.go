@@ -42,7 +42,7 @@ func (v PassResult) NeedsPerson() bool {
 	return v.State == metav1alpha1.StateStalled || v.State == metav1alpha1.StateDeletionBlocked
 }
 
-// ResultOf returns the result on a pass over a component. failure is the error that ended the pass, or nil if there was
+// ResultOf returns the result of a pass over a component. failure is the error that ended the pass, or nil if there was
 // no error.
 func ResultOf(component manifests.Key, deleting bool, o outcome.Outcome, failure *passerror.Error) PassResult {
 	v := resultOfDependents(component, deleting, o, failure)
@@ -253,7 +253,7 @@ func hintAll(component manifests.Key, terminal []result.Waiting) string {
 	return "; fairlead" + plan.CommandFor("plan", component) + " prints them all, with their files"
 }
 
-// resultOfPhase returns the result on a deletion that is applying the objects of a phase.
+// resultOfPhase returns the result of a deletion that is applying the objects of a phase.
 func resultOfPhase(o outcome.Outcome) PassResult {
 	prefix := fmt.Sprintf("phase %s: ", o.Phase)
 	if _, terminal := o.Failures(); len(terminal) > 0 {

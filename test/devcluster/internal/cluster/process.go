@@ -126,7 +126,7 @@ func (p *processes) start(next component) error {
 	return nil
 }
 
-// restart kills a component and starts it again. It returns the time at which the former process had ended.
+// restart kills a component and starts it again. It returns the time at which the previous process had ended.
 func (p *processes) restart(name string) (killed time.Time, err error) {
 	i := slices.IndexFunc(p.running, func(running *process) bool { return running.name == name })
 	if i < 0 {

@@ -13,8 +13,8 @@ import (
 const (
 	// maxDepth is the maximum nesting depth of types.
 	maxDepth = 16
-	// maxTypes is the maximum number of analysed values, because YAML aliases can multiply the values of a short file.
-	maxTypes = 10_000
+	// maxValues is the maximum number of values that are analysed. YAML aliases can multiply the values of a short file.
+	maxValues = 10_000
 )
 
 // deriver derives the types of a chart's values.
@@ -72,7 +72,7 @@ func (d *deriver) derive(s subject) *valueType {
 		d.note(s.path, "free-form: the schema refers to itself")
 		return free()
 	}
-	if d.derived++; d.derived > maxTypes || strings.Count(string(s.path), separator) > maxDepth {
+	if d.derived++; d.derived > maxValues || strings.Count(string(s.path), separator) > maxDepth {
 		d.note(s.path, "free-form: it is too large")
 		return free()
 	}
