@@ -26,6 +26,7 @@ kind: ClusterRoleBinding
 metadata: {name: %[1]s}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: %[1]s}
 subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[2]q}]`, name, user, policyRules(rules)))
+	awaitRights(ctx, "", user, rules)
 }
 
 var _ = Describe("Types that the operator is not allowed to watch:", func() {

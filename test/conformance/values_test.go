@@ -297,7 +297,7 @@ var _ = Describe("Values that flow between objects:", func() {
 		Expect(reads(mark)).To(Equal([]string{"get configmaps 404"}))
 		mark = markAudit(ctx)
 		stop()
-		runOperator(operator, operatorOptions{})
+		runAgain(ctx, operator)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		Expect(reads(mark)).To(Equal([]string{"get configmaps 404"}), "one read after a restart")
