@@ -53,7 +53,7 @@ dev: cluster build ## Run a cluster with the operator until interrupted
 
 .PHONY: build
 build: ## Build the programs: bin/fairlead, bin/fairlead-operator
-	@$(PROGRESS) "bin/fairlead, bin/fairlead-operator" "about 3 minutes the first time, seconds later" \
+	@$(PROGRESS) "bin/fairlead, bin/fairlead-operator" "3 to 8 minutes the first time, seconds later" \
 		go build -v -ldflags "-X github.com/fairlead-io/fairlead/internal/version.Version=$(VERSION)" -o bin/ ./cmd/...
 
 # What the image is for, and the time of everything in it: that of the last commit, so that the same commit gives the same bytes.
@@ -267,7 +267,7 @@ version_of = -X $(1).gitVersion=v$(KUBERNETES) \
 
 # No -trimpath: with it nothing would be shared with what tests and linter compile. Moved into place when complete: it may be running.
 bin/devcluster: $(shell find test/devcluster -name '*.go' -not -name '*_test.go') test/devcluster/go.mod test/devcluster/go.sum | bin
-	@$(PROGRESS) $@ "a whole Kubernetes: about 6 minutes on 2 cores the first time, 10 seconds later" \
+	@$(PROGRESS) $@ "a whole Kubernetes: 6 to 14 minutes on 2 cores the first time, 10 seconds later" \
 		go -C test/devcluster build -v -o $(CURDIR)/$@.new \
 		-ldflags "-s -w $(call version_of,k8s.io/component-base/version) $(call version_of,k8s.io/client-go/pkg/version)" .
 	@mv $@.new $@
