@@ -17,11 +17,13 @@ import (
 
 func TestCompletionsOfTheFlagOutputAreTheFormatsOfItsHelp(t *testing.T) {
 	root := newRoot(command.New(genericiooptions.IOStreams{}), "fairlead")
+	checked := 0
 	for _, command := range root.Commands() {
 		flag := command.Flags().Lookup("output")
 		if flag == nil || command.Name() == "export" {
 			continue
 		}
+		checked++
 		complete, ok := command.GetFlagCompletionFunc("output")
 		if !ok {
 			t.Errorf("the command %s has no completion for the flag -o", command.Name())
@@ -32,6 +34,9 @@ func TestCompletionsOfTheFlagOutputAreTheFormatsOfItsHelp(t *testing.T) {
 		if all := strings.Join(offered, " "); !isTable || all != strings.NewReplacer(",", "", " or", "").Replace(names) {
 			t.Errorf("%s: the completions of -o are %s, but the help of the flag has %s", command.Name(), all, flag.Usage)
 		}
+	}
+	if checked == 0 {
+		t.Error("no command has the flag -o")
 	}
 }
 
