@@ -11,7 +11,7 @@ import (
 type Lease struct {
 	account *account
 	// sum is the memory that the lease has reserved. waits is set when memory was not available. entire is set if a
-	// request that is too large gets the whole budget. The lock of the budget guards the fields.
+	// request that is too large gets the whole budget. The lock of the budget protects the fields.
 	sum                  int64
 	waits, entire, ended bool
 }

@@ -11,7 +11,7 @@ const (
 	// LabelHeld is a label of all Secrets that have a finalizer of the reconciler: its records, and the Secrets with
 	// kubeconfigs and credentials that its components use.
 	LabelHeld = "held"
-	// LabelGuardOf is a label of the admission policy that guards the deletion of definitions; it identifies the
+	// LabelGuardOf is a label of the admission policy that protects the deletion of definitions; it identifies the
 	// component.
 	LabelGuardOf = "guard-of"
 	// AnnotationGuardOf is an annotation of the same policy that identifies the component in readable form.

@@ -36,7 +36,7 @@ type child struct {
 	// sources and capabilities are those of earlier requests, by digest.
 	sources, capabilities *lru.Cache
 
-	// writing guards out and the field ended of sessions.
+	// writing protects out and the field ended of sessions.
 	writing sync.Mutex
 	out     io.Writer
 

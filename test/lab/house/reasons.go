@@ -118,7 +118,7 @@ var reasons = []reason{
 	},
 	{
 		methodsMeasure, "observe.Observer",
-		"one lock guards watches, their users and handovers, because an event changes all three together",
+		"one lock protects watches, their users and handovers, because an event changes all three together",
 	},
 	{
 		methodsMeasure, "rendering.Renderer",
@@ -206,7 +206,7 @@ var reasons = []reason{
 	},
 	{
 		fieldsMeasure, "componenttest.Injector",
-		"one lock guards the faults that tests set, and the counts of the requests that met them",
+		"one lock protects the faults that tests set, and the counts of the requests that met them",
 	},
 	{
 		fieldsMeasure, "render.Request",

@@ -143,7 +143,7 @@ func (s *Store) HoldBack(delivered client.Object) bool {
 // maxUpdates is the maximum number of updates of a component whose watch events are recognised.
 const maxUpdates = 16
 
-// updates are the writes of a component by Update. The lock of the component's State guards the fields.
+// updates are the writes of a component by Update. The lock of the component's State protects the fields.
 type updates struct {
 	// inFlight is the number of writes whose responses have not arrived.
 	inFlight int

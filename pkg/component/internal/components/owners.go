@@ -24,7 +24,7 @@ type Owners struct {
 	options Options
 	// asking is locked during the request for the cluster id, so that only one worker sends the request.
 	asking sync.Mutex
-	// mu guards cluster.
+	// mu protects cluster.
 	mu sync.Mutex
 	// cluster is the cluster id that the API server returned, empty before the first response.
 	cluster string

@@ -32,7 +32,7 @@ type Passes struct{ states States }
 // NewPasses returns the in-flight passes of a process.
 func NewPasses(states States) *Passes { return &Passes{states} }
 
-// InFlight is an in-flight pass over one component. The lock of the component's State guards the fields of the pass.
+// InFlight is an in-flight pass over one component. The lock of the component's State protects the fields of the pass.
 type InFlight struct {
 	state *State
 	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest

@@ -22,7 +22,7 @@ type limiter struct {
 // share has the slots of a run. Only one goroutine may call acquire; any goroutine may call release.
 type share struct {
 	limiter *limiter
-	// held is the number of slots. The mutex of the limiter guards it.
+	// held is the number of slots. The mutex of the limiter protects held.
 	held int
 	// granted receives a value when this run was waiting and got a slot.
 	granted chan struct{}

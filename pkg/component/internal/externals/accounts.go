@@ -26,7 +26,7 @@ func (k accountKey) budget() accountKey {
 	return k
 }
 
-// accounts are the accounts of all externals. Its lock guards the accounts and their budgets.
+// accounts are the accounts of all externals. Its lock protects the accounts and their budgets.
 type accounts struct {
 	process *process
 
@@ -54,7 +54,7 @@ type account struct {
 	all  *accounts
 	key  accountKey
 	info external.Info
-	// The lock of the accounts guards the fields below.
+	// The lock of the accounts protects the fields below.
 	budget        *budget
 	writes, reads []*queued
 	// awaiting are the items that the next list observes.

@@ -17,7 +17,7 @@ import (
 )
 
 // component has the situations of the externals of one component. All changes of a situation are steps, which it makes
-// one after the other, and whose effects it carries out. Its lock guards the fields below it, and those of its items.
+// one after the other, and whose effects it carries out. Its lock protects the fields below it, and those of its items.
 // The lock of the recorder is locked before it, and those of polls and accounts after it.
 type component struct {
 	manager  *Manager

@@ -8,6 +8,6 @@
 // a call. The end of a call, and a poll that finds a change, wake the component.
 //
 // Rules: only component.go, recorder.go, accounts.go, polls.go and manager.go have locks, and each of them alone
-// accesses what its lock guards. Only calls.go makes calls. The state of an external is recorded before and after each
+// accesses what its lock protects. Only calls.go makes calls. The state of an external is stored before and after each
 // call that writes; see package externalstate and ADR 19. Requests to an API server are sent through ports.
 package externals

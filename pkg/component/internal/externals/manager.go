@@ -85,7 +85,7 @@ type Manager struct {
 	accounts *accounts
 	polls    *polls
 
-	// mu guards components, by the ids of their owners.
+	// mu protects components, by the ids of their owners.
 	mu         sync.Mutex
 	components map[string]*component
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // recorder reads and writes the recorded states of the externals of a component, and holds their credentials. Its lock
-// serialises the requests, and guards the fields below it. All methods but current need it.
+// serialises the requests, and protects the fields below it. All methods but current need it.
 type recorder struct {
 	owner       manifests.Owner
 	states      States

@@ -61,7 +61,7 @@ func (s definitionStore) Replace([]any, string) error { return s.Update(nil) }
 func (definitionStore) Resync() error { return nil }
 
 // definitionWatch watches CustomResourceDefinitions and APIServices as long as a watch of the Observer fails because
-// its type is not served. The Observer's lock guards it.
+// its type is not served. The Observer's lock protects the fields.
 type definitionWatch struct {
 	lifetime context.Context
 	start    func(context.Context)

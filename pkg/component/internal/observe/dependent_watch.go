@@ -13,7 +13,7 @@ import (
 )
 
 // dependentWatch is a watch on the dependents of one resource: the objects with the owner label. It is the store of its
-// reflector. The Observer's lock guards all fields.
+// reflector. The Observer's lock protects all fields.
 type dependentWatch struct {
 	watchState
 

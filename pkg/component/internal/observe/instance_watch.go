@@ -16,7 +16,7 @@ import (
 
 // instanceWatch is a watch on the metadata of all objects of a managed type, with any owner or none. The watch runs
 // while the deletion of a component needs the list of these objects. It is the store of its reflector. The Observer's
-// lock guards all fields.
+// lock protects all fields.
 type instanceWatch struct {
 	watchState
 

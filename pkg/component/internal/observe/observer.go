@@ -29,7 +29,7 @@ type Observer struct {
 	lifetime    context.Context
 	withBodies  map[schema.GroupKind]bool
 
-	// mu guards the fields below and all watches.
+	// mu protects the fields below and all watches.
 	mu          sync.Mutex
 	components  components
 	dependents  watchIndex

@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References guards all
-// fields.
+// referenceWatch is a watch on referenced objects. It is the store of its reflector. The lock of References protects
+// all fields.
 type referenceWatch struct {
 	references *References
 	key        referenceWatchKey

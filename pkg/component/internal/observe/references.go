@@ -24,7 +24,7 @@ type References struct {
 	metadata   metadata.Interface
 	reconciler string
 
-	// mu guards the fields below and all watches.
+	// mu protects the fields below and all watches.
 	mu        sync.Mutex
 	referrers map[string]*referrer
 	watches   map[referenceWatchKey]*referenceWatch

@@ -7,7 +7,7 @@ import (
 )
 
 // watchState has the fields that all watches of an Observer have in common: the components that use the watch, and
-// whether its objects are known. The Observer's lock guards it.
+// whether its objects are known. The Observer's lock protects the fields.
 type watchState struct {
 	observer *Observer
 	cancel   context.CancelFunc

@@ -25,7 +25,8 @@ type dueValues struct {
 	queue  due.Queue[types.NamespacedName]
 }
 
-// dueValue is a component with a value. Its name and its calls never change, and the lock of dueValues guards the rest.
+// dueValue is a component with a value. Its name and its calls never change, and the lock of dueValues protects the
+// other fields.
 type dueValue struct {
 	name  types.NamespacedName
 	calls *caller

@@ -29,7 +29,7 @@ type watch struct {
 	since    time.Time
 }
 
-// partState is the state of one watch. The lock of the watch guards it.
+// partState is the state of one watch. The lock of the watch protects the fields.
 type partState struct {
 	listed, watching bool
 	failure          string

@@ -69,7 +69,7 @@ type dryRunCheck struct {
 	support *dryRunSupport
 }
 
-// supportLifetime is the time for which the guard caches the servers of types and their OpenAPI documents. The server
+// supportLifetime is the time for which the check caches the servers of types and their OpenAPI documents. The server
 // of a type may change, and the documents take some MiB of memory.
 const supportLifetime = time.Minute
 
