@@ -109,14 +109,14 @@ type SourceHolder interface {
 
 // SourceNamer names the source of a component for the history in the status, in a few words and without credentials. If
 // the source is one of the component's references, the name has the form "ConfigMap name" or "Secret name"; the history
-// then also records a digest of the content of that object. Without this interface, the name is the URL of a
-// SourceHolder's source.
+// then also has a digest of the content of that object. Without this interface, the name is the URL of a SourceHolder's
+// source.
 type SourceNamer interface {
 	SourceName() string
 }
 
 // SourceDigester identifies the content of a source that consists of several of the component's references. The history
-// in the status records the digest.
+// in the status has the digest.
 type SourceDigester interface {
 	SourceDigest() string
 }

@@ -75,7 +75,7 @@ func connectOnce(connect connectFunc) connectFunc {
 // connectFunc connects to the cluster of a configuration.
 type connectFunc func(context.Context, *rest.Config) (*target.Connection, error)
 
-// previewPorts returns the ports of a preview: they read instead of watching, and record nothing.
+// previewPorts returns the ports of a preview: they read instead of watching, and write nothing.
 func (r *Reconciler[T]) previewPorts(p wiring.Preview, built parts, simulator *preview.Simulator) reconcile.Ports {
 	inputs := preview.Inputs{Reader: built.inputs, Contents: p.Contents, Credentials: p.Credentials}
 	return reconcile.Ports{

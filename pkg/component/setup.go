@@ -98,7 +98,7 @@ func (r *Reconciler[T]) buildController(
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
 		return r.start(ctx, mgr, prototype, stores, queue, started)
 	}
-	// The calls for externals that are under way when the manager stops are completed, and their results recorded.
+	// The calls for externals that are under way when the manager stops are completed, and their results stored.
 	if err := mgr.Add(waitForCalls(started)); err != nil {
 		return err
 	}

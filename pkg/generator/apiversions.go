@@ -41,7 +41,7 @@ func (v APIVersions) All() []string {
 	return slices.Clone(v.served)
 }
 
-// Equal reports whether both have the same versions. It records no question.
+// Equal reports whether both have the same versions. It does not count as a question.
 func (v APIVersions) Equal(other APIVersions) bool { return slices.Equal(v.served, other.served) }
 
 // MarshalJSON implements json.Marshaler: the versions are a list.

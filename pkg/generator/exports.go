@@ -25,8 +25,8 @@ type Exports struct {
 // NewExports returns exports with the given values, which have the types of Request.Parameters.
 func NewExports(values map[string]any) Exports { return Exports{values: values} }
 
-// ExportsOf returns the exports that the status of a component records, for a rendering without an operator. Unreadable
-// records are ignored.
+// ExportsOf returns the exports in the status of a component, for a rendering without an operator. Unreadable entries
+// are ignored.
 func ExportsOf(status *metav1alpha1.Status) Exports {
 	values := map[string]any{}
 	for _, line := range status.AskedExports {
@@ -48,11 +48,11 @@ func (e Exports) Value(name string) (value any, ok bool) {
 	return copyParameters(value), ok
 }
 
-// Known returns the known values. It records no question, so it is for code that sends a request to another process.
-// Only exports that an earlier rendering asked for have known values.
+// Known returns the known values. It does not count as a question, so it is for code that sends a request to another
+// process. Only exports that an earlier rendering asked for have known values.
 func (e Exports) Known() map[string]any { return maps.Clone(e.values) }
 
-// Equal reports whether both have the same values. It records no question.
+// Equal reports whether both have the same values. It does not count as a question.
 func (e Exports) Equal(other Exports) bool {
 	return len(e.values) == 0 && len(other.values) == 0 || reflect.DeepEqual(e.values, other.values)
 }

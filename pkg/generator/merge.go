@@ -69,7 +69,7 @@ func (m merged) Generate(ctx context.Context, req Request) ([]client.Object, err
 	return all, nil
 }
 
-// claim records the part that rendered an object.
+// claim notes which part rendered an object.
 func claim(origins map[manifests.Key]string, object client.Object, namespace, origin string) error {
 	key, err := keyOf(object)
 	if err != nil {

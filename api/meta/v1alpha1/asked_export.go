@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AskedExport is the record of an export that a rendering asked for. Status.AskedExports contains asked exports in
-// their text form: the name alone if the export had no value, or the name and the value as JSON:
+// AskedExport is an export that a rendering asked for. Status.AskedExports contains asked exports in their text form:
+// the name alone if the export had no value, or the name and the value as JSON:
 //
 //	dbHost="10.0.0.7"
 type AskedExport struct {

@@ -11,8 +11,8 @@ type RevisionOutcome string
 const (
 	// RevisionProgressing: the revision is being applied, or its dependents are not all ready yet.
 	RevisionProgressing RevisionOutcome = "Progressing"
-	// RevisionReady: all dependents of the revision were ready at the same time. The history does not record later changes
-	// of their readiness.
+	// RevisionReady: all dependents of the revision were ready at the same time. The history does not contain later
+	// changes of their readiness.
 	RevisionReady RevisionOutcome = "Ready"
 	// RevisionFailed: the component is Stalled, or was Stalled when the next revision began. An entry for inputs that
 	// could not be rendered also has this outcome.

@@ -4,8 +4,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// InventoryEntry is the record of one dependent. Status.Inventory, or the Secrets that Status.InventoryRecord names,
-// contain entries in their text form, which has about 110 bytes:
+// InventoryEntry describes one dependent. Status.Inventory, or the Secrets that Status.InventoryRecord names, contain
+// entries in their text form, which has about 110 bytes:
 //
 //	apps/v1/Deployment/shop/web u=8f0c…  d=5b0e… f=91aa… o=1
 //
@@ -37,19 +37,20 @@ type InventoryEntry struct {
 	// DeleteOrder is the number of the wave in which the object is deleted. If it is nil, the delete order is the reverse
 	// of the apply order.
 	DeleteOrder *int
-	// UpdatePolicy is the update policy at the last record. If it is empty, the reconciler's default applies.
+	// UpdatePolicy is the update policy at the last write of the entry. If it is empty, the reconciler's default
+	// applies.
 	UpdatePolicy UpdatePolicy
-	// DeletePolicy is the delete policy at the last record, from the manifest or from a default. If it is empty, the
-	// policy is delete, or orphan for PersistentVolumeClaims.
+	// DeletePolicy is the delete policy at the last write of the entry, from the manifest or from a default. If it is
+	// empty, the policy is delete, or orphan for PersistentVolumeClaims.
 	DeletePolicy DeletePolicy
-	// PrunePolicy is the prune policy at the last record. If it is empty, the policy is when-ready. The field is not
-	// critical, because a reader that ignores it prunes the object later.
+	// PrunePolicy is the prune policy at the last write of the entry. If it is empty, the policy is when-ready. The
+	// field is not critical, because a reader that ignores it prunes the object later.
 	PrunePolicy PrunePolicy
 	// Completed is set if the object, such as a Job, completed its work and may be gone, or if it was purged. The object
 	// is not created again until its reconcile policy requires another apply.
 	Completed bool
 	// Immutable is a hash of the values that the manifest of the last write sets for fields that cannot change; see
-	// manifests.Object. It is zero if the manifest sets no such field, or if an older version recorded the write. The
+	// manifests.Object. It is zero if the manifest sets no such field, or if an older version wrote the entry. The
 	// field is not critical, because a reader that ignores it only finds a changed field at its write.
 	Immutable uint32
 	// Trigger identifies the state of the component at the last apply. It is empty unless the reconcile policy is

@@ -21,8 +21,8 @@ const (
 	LookupOwn LookupState = "own"
 )
 
-// Lookup is the record of an object, or of a list of objects, that a rendering looked up. Status.Lookups contains
-// look-ups in their text form:
+// Lookup is an object, or a list of objects, that a rendering looked up. Status.Lookups contains look-ups in their text
+// form:
 //
 //	/v1/Secret/shop/db d=5b0e…
 //

@@ -45,7 +45,7 @@ var (
 const maxName = 32
 
 // Schemas handles externals of the kind Schema in MySQL and MariaDB. A schema has no place for the token, so Schemas
-// records the owners in the table fairlead.owners of the server.
+// keeps the owners in the table fairlead.owners of the server.
 type Schemas struct{}
 
 // Identify implements external.Identifier.

@@ -137,7 +137,7 @@ func (s *server) owner(ctx context.Context, name string) (token string, err erro
 	return token, err
 }
 
-// own records the token as that of the owner unless there is an entry. The error is errForeign if another token is
+// own stores the token as that of the owner unless there is an entry. The error is errForeign if another token is
 // there.
 func (s *server) own(ctx context.Context, name, token string) error {
 	for _, statement := range []string{

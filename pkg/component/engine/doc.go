@@ -16,7 +16,7 @@
 // no state but the inventory. For an object, the method Reconcile does all of this in the safe order:
 //
 //   - it adds a finalizer to the object, before anything else is written;
-//   - it applies the manifests that the caller renders, and records each dependent before it is created;
+//   - it applies the manifests that the caller renders, and adds each dependent to the inventory before its create;
 //   - if the object is being deleted, it deletes the dependents, which needs no rendering;
 //   - it removes the finalizer when all dependents are gone.
 //
@@ -24,7 +24,7 @@
 // package is a complete controller.
 //
 // The inventory of an owner is in a Secret beside the owner. If two processes work for one owner, one of them gets a
-// conflict before it creates a dependent, or when it records its result. If the Secret is lost or edited, it is rebuilt
+// conflict before it creates a dependent, or when it writes its result. If the Secret is lost or edited, it is rebuilt
 // from the labels of the dependents, and the pass ends with a RecoveredError before it changes a dependent. A Secret of
 // somebody else is left alone.
 //

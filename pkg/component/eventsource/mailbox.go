@@ -81,9 +81,9 @@ type WebhookOptions struct {
 	DiscardBody bool
 	// MaxBytes is the maximum size of a body; 1 MiB by default.
 	MaxBytes int64
-	// Window is the maximum age of a call. The caller then sends the time in the header X-Hub-Timestamp, in seconds since
-	// 1970, and the signature covers this time, a dot, and the body. Zero, the default, accepts calls of any age, so that
-	// a recorded call can be repeated.
+	// Window is the maximum age of a call. The caller then sends the time in the header X-Hub-Timestamp, in seconds
+	// since 1970, and the signature covers this time, a dot, and the body. Zero, the default, accepts calls of any age,
+	// so that an old call can be repeated.
 	Window time.Duration
 }
 
@@ -92,7 +92,7 @@ type WebhookOptions struct {
 // the HMAC of the body with SHA-256, in hex, after "sha256=", as GitHub sends it. Other calls are refused. The handler
 // sends no request by itself.
 //
-// The signature covers the body, and with Window the time, but not the path. So a recorded call can be sent again to
+// The signature covers the body, and with Window the time, but not the path. So a copied call can be sent again to
 // another component with the same key. If a call has a value, use a key for each component, or let the body name the
 // component and compare the names in Accept.
 //

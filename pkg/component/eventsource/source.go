@@ -26,8 +26,8 @@ type Source[T client.Object] interface {
 }
 
 // AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
-// so another value starts a new revision, which the history records. A pass over a component whose first value cannot
-// be fetched fails until it can.
+// so another value starts a new revision in the history. A pass over a component whose first value cannot be fetched
+// fails until it can.
 //
 // The generator gets the value in Request.Inputs, under the name of the source, converted as by JSON: []byte is a
 // string in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object:

@@ -89,7 +89,7 @@ func (c *calls) underWay(external string) (method string, found bool) {
 	return method, found
 }
 
-// set records the abandoned call of an external; an empty method removes it.
+// set notes the abandoned call of an external; an empty method removes it.
 func (c *calls) set(external, method string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

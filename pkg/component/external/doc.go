@@ -4,7 +4,7 @@
 // handles it, which an author registers with Of and Options.Externals of package component. The reconciler orders,
 // polls, repairs and deletes externals as it does with other dependents.
 //
-// The reconciler records its intent before it calls Create, and the result afterwards, in Secrets beside the component.
+// The reconciler stores its intent before it calls Create, and the result afterwards, in Secrets beside the component.
 // So a crash at any moment neither loses nor duplicates an external: if the result of a Create is unknown, the
 // reconciler identifies the external, finds it by its token, or asks a person; see Creator.
 //

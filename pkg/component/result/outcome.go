@@ -9,7 +9,7 @@ import (
 
 // Outcome is the result of a pass.
 type Outcome struct {
-	// Inventory is the record to persist. Inventory is nil if the pass ended with an error; the last recorded inventory
+	// Inventory is the inventory to write. Inventory is nil if the pass ended with an error; the last written inventory
 	// stays.
 	Inventory []metav1alpha1.InventoryEntry
 	// Observed are the desired objects that are only read, by the reconcile policy observe. They are not in Inventory.

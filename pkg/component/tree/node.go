@@ -43,7 +43,7 @@ const (
 	ReasonNotCreated = "NotCreated"
 	// ReasonReplaced: an object with the name of the dependent exists, but its UID differs from the recorded UID.
 	ReasonReplaced = "Replaced"
-	// ReasonNotRecorded: an object with the name of the dependent exists, but the inventory records no write to it. The
+	// ReasonNotRecorded: an object with the name of the dependent exists, but the inventory shows no write to it. The
 	// object may not belong to the component.
 	ReasonNotRecorded = "NotRecorded"
 	// ReasonForbidden: the caller has no permission to read the object.

@@ -11,7 +11,7 @@ import (
 )
 
 // AddUnrecorded adds nodes for dependents that are not in the inventory because the API server does not serve their
-// kind. The inventory cannot record them, because it is not known whether the kind is namespaced. waiting is the list
+// kind. The inventory cannot contain them, because it is not known whether the kind is namespaced. waiting is the list
 // of waiting dependents in the component's status, which is shortened if there are many.
 func AddUnrecorded(nodes []Node, waiting []metav1alpha1.DependentReport) []Node {
 	recorded := make(map[manifests.Key]bool, len(nodes))

@@ -56,8 +56,8 @@ func (c *capabilities) MarshalJSON() ([]byte, error) { return json.Marshal(c.pla
 // String implements fmt.Stringer.
 func (c *capabilities) String() string { return fmt.Sprint(c.plain()) }
 
-// forTemplates returns the capabilities of the target in the form that records which API versions the templates ask
-// for. If the API versions of the target are not known, the templates get Helm's defaults.
+// forTemplates returns the capabilities of the target in the form that notes which API versions the templates ask for.
+// If the API versions of the target are not known, the templates get Helm's defaults.
 func forTemplates(known *chartutil.Capabilities, target generator.Capabilities) *capabilities {
 	served := target.APIVersions
 	if served.IsEmpty() {

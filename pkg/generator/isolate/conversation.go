@@ -65,7 +65,7 @@ func digestOf(c generator.Capabilities) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// unrecorded returns all API versions. The generator did not ask for them, so they are not recorded.
+// unrecorded returns all API versions. It notes no question, because the generator did not ask.
 func unrecorded(c generator.Capabilities) []string { return c.APIVersions.Recorded(nil).All() }
 
 // conversation is the exchange of messages with a child during one rendering.

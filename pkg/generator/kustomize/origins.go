@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// originAnnotation is the annotation in which kustomize records the source file of an object, if the kustomization
+// originAnnotation is the annotation in which kustomize writes the source file of an object, if the kustomization
 // enables it.
 const originAnnotation = "config.kubernetes.io/origin"
 

@@ -129,8 +129,8 @@ func (r *references) render(name string) {
 	}
 }
 
-// resolve returns the path in the source for an entry of a kustomization file. It returns false, and records an error,
-// if the path leaves the source.
+// resolve returns the path in the source for an entry of a kustomization file. It returns false, and notes an error, if
+// the path leaves the source.
 func (r *references) resolve(file, field, entry string) (string, bool) {
 	target := path.Join(path.Dir(file), entry)
 	switch {
@@ -148,7 +148,7 @@ func (r *references) resolve(file, field, entry string) (string, bool) {
 	return "", false
 }
 
-// local returns false, and records an error, for an entry that kustomize might fetch.
+// local returns false, and notes an error, for an entry that kustomize might fetch.
 func (r *references) local(file, field, entry string) bool {
 	if !isRemote(entry) {
 		return true

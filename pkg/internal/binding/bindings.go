@@ -232,7 +232,7 @@ func (c *bindingCheck) addConditions(o manifests.Object) {
 	}
 }
 
-// checkUse checks the exports that an object uses, and records them. protected is set if the data of a Secret receives
+// checkUse checks the exports that an object uses, and notes them. protected is set if the data of a Secret receives
 // the values. Conditions show values to all who see the object. So does the metadata of a Secret, for example in diffs.
 func (c *bindingCheck) checkUse(o manifests.Object, names []string, protected bool) error {
 	for _, name := range names {

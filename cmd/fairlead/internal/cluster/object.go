@@ -51,8 +51,8 @@ func (o Object) Managed() (Managed, error) {
 	return Managed{o, status, reconciler}, err
 }
 
-// RequestReconcile requests a pass from the operator. If acknowledge is true, it also requests that the operator
-// records the token of the request in the status afterwards. It returns the component after the write, and the token.
+// RequestReconcile requests a pass from the operator. If acknowledge is true, it also requests that the operator writes
+// the token of the request in the status afterwards. It returns the component after the write, and the token.
 func (m Managed) RequestReconcile(
 	ctx context.Context, acknowledge bool,
 ) (after *unstructured.Unstructured, request string, err error) {

@@ -12,8 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder records the look-ups of a rendering. Answers makes the look-ups. If Answers is nil, look-ups find no
-// objects.
+// Recorder notes the look-ups of a rendering. Answers makes the look-ups. If Answers is nil, look-ups find no objects.
 type Recorder struct {
 	Answers generator.Lookup
 

@@ -35,7 +35,7 @@ type Result struct {
 	Unreadable error
 }
 
-// unknown records a fact that could not be determined, with the error as the reason.
+// unknown adds a fact that could not be determined, with the error as the reason.
 func (r *Result) unknown(what string, err error) {
 	r.Unknown = append(r.Unknown, what+": "+exit.Line(err))
 	if r.Unreadable == nil && (exit.IsUnasked(err) || isMissingRight(err)) {
@@ -163,7 +163,7 @@ func manifestSettings(obj *unstructured.Unstructured, reconciler string) map[str
 	return settings
 }
 
-// addRecord adds the revision of the component, and the waves in which its inventory records the dependent.
+// addRecord adds the revision of the component, and the waves of the dependent in its inventory.
 func (e explainer) addRecord(ctx context.Context, target cluster.Target, obj *unstructured.Unstructured) error {
 	status, err := cluster.StatusIfAny(target, obj)
 	if err != nil {

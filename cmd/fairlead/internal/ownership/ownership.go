@@ -37,7 +37,7 @@ func New(reader Reader, dependents []manifests.Key) *Resolver {
 	return r
 }
 
-// Keys returns the dependents that an inventory records.
+// Keys returns the keys of the dependents in an inventory.
 func Keys(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
 	keys := make([]manifests.Key, 0, len(inventory))
 	for _, e := range inventory {

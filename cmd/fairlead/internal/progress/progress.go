@@ -94,7 +94,7 @@ func OfRequest(s metav1alpha1.Status, generation int64, request string) Report {
 	return OfApply(s, generation)
 }
 
-// OfSuspension reports whether the operator has recorded that the component is suspended.
+// OfSuspension reports whether the status says that the operator has suspended the component.
 func OfSuspension(s metav1alpha1.Status, generation int64) Report {
 	if s.State == metav1alpha1.StateSuspended && s.ObservedGeneration >= generation {
 		return Report{Result: Reached, Lines: []string{"the operator has suspended the component"}}

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// Writer records the first failed write, because a command whose output is lost must fail even if its work succeeded.
+// Writer keeps the error of the first failed write, because a command whose output is lost must fail even if its work
+// succeeded.
 type Writer struct {
 	out io.Writer
 

@@ -75,7 +75,7 @@ func (w *Waiter) Answered(ctx context.Context, from *unstructured.Unstructured, 
 	})
 }
 
-// Suspended waits until the operator has recorded that the component is suspended.
+// Suspended waits until the status says that the operator has suspended the component.
 func (w *Waiter) Suspended(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.until(ctx, from, "suspended", func(status metav1alpha1.Status) progress.Report {
 		return progress.OfSuspension(status, from.GetGeneration())

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Request is a request that the server received. Discovery requests are not recorded.
+// Request is a request that the server received. Discovery requests are not kept.
 type Request struct {
 	Method, Path string
 	// User is the impersonated user.

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// maxAskedSize is the maximum size of the values that a rendering gets, as JSON, in bytes: they are recorded in the
+// maxAskedSize is the maximum size of the values that a rendering gets, as JSON, in bytes. They are written to the
 // status.
 const maxAskedSize = 16 << 10
 

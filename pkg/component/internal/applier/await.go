@@ -70,8 +70,8 @@ func awaitAbsent(
 }
 
 // awaitOwners makes the Observer start a pass over the component when another owner gives up an object that the
-// component waits for. awaitOwners also reports to the Observer which objects the component records or renders. The
-// component has given up all other objects, so another owner may take them over.
+// component waits for. awaitOwners also reports to the Observer which objects the component renders or has in its
+// inventory. The component has given up all other objects, so another owner may take them over.
 func awaitOwners(client *target.Client, reconciler string, f plan.Facts, decided plan.Plan) {
 	client.Observer.ReportOwned(f.Owner, func(key manifests.Key) bool {
 		_, recorded := decided.Inventory[key]

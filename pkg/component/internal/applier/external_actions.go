@@ -16,7 +16,7 @@ type Externals interface {
 	Snapshot(f plan.Facts) plan.Snapshot
 	// Finished returns the results of the actions that ended since the last pass, and their changes.
 	Finished() (map[manifests.Key]plan.Result, []result.Change)
-	// Prepare records the intents of creates, and returns their tokens. It is called before the inventory is recorded.
+	// Prepare stores the intents of creates, and returns their tokens. It is called before the inventory is written.
 	// After an error no action of the plan runs.
 	Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error)
 	// Run begins actions, and does not wait for their end.

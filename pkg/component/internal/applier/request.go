@@ -79,13 +79,13 @@ type Request struct {
 	Recorded   plan.Inventory
 	Unrecorded bool
 	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is
-	// called before the first write to a dependent that the recorded inventory lacks.
+	// called before the first write to a dependent that is not in the stored inventory.
 	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the
-	// first create of a pass that recorded nothing, and before each round of actions outside Kubernetes. Confirm may be
-	// nil if no other process works for the same owner.
+	// first create of a pass that wrote no inventory, and before each round of actions outside Kubernetes. Confirm may
+	// be nil if no other process works for the same owner.
 	Confirm func(ctx context.Context) error
 	// Drops receives the fields that the API server drops from the manifests that are about to be applied for the first
 	// time. Drops may be nil.

@@ -198,7 +198,7 @@ const (
 )
 
 // make makes a call. A call that began is completed although the operator stops, within its time-out, because a result
-// that is not recorded would be uncertain.
+// that is not stored would be uncertain.
 func (a *account) make(c *queued) {
 	p := a.all.process
 	outliving, end := p.outliving(shutdownGrace)

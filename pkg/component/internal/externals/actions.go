@@ -22,7 +22,7 @@ func (a action) digest() string {
 	return a.Object.Digest
 }
 
-// run begins an action whose state is recorded. It returns nil if the external is observed instead, because the action
+// run begins an action whose state is stored. It returns nil if the external is observed instead, because the action
 // cannot begin.
 func (a action) run(t *step) *plan.Result {
 	s := &t.s
@@ -84,7 +84,7 @@ func (a action) runUpdate(t *step) *plan.Result {
 	if findings.Invalid != nil {
 		return a.invalid(findings.Invalid)
 	}
-	// The manifest of an adopted external is recorded, but was not applied.
+	// The manifest of an adopted external is stored, but was not applied.
 	same := string(request.Spec) == string(request.Applied) && !a.Reason.Adopts()
 	if len(findings.Immutable) > 0 && !same && s.observed.immutableOf != a.Object.Digest {
 		s.observed.immutable, s.observed.immutableOf = findings.Immutable, a.Object.Digest
@@ -103,7 +103,7 @@ func (a action) runUpdate(t *step) *plan.Result {
 	return a.started()
 }
 
-// create begins the call Create. The intent is recorded.
+// create begins the call Create. The intent is stored.
 func (a action) create(t *step) {
 	s := &t.s
 	c := &call{
@@ -116,7 +116,7 @@ func (a action) create(t *step) {
 	c.begin(t)
 }
 
-// remove begins the call Delete. The intent is recorded.
+// remove begins the call Delete. The intent is stored.
 func (a action) remove(t *step) {
 	s := &t.s
 	c := &call{

@@ -22,7 +22,7 @@ type call struct {
 	// action is the action of a call that writes. The call begins in the window.
 	action action
 	window window
-	// base is the state that was recorded before a create, and manifest the manifest of an update.
+	// base is the state that was stored before a create, and manifest the manifest of an update.
 	base     *externalstate.State
 	manifest map[string]any
 }
@@ -220,7 +220,7 @@ func (t *step) notObserved(err error) {
 	t.interval = after
 }
 
-// withoutEffect records that Create had no effect, so that a later process is not uncertain.
+// withoutEffect stores that Create had no effect, so that a later process is not uncertain.
 func (t *step) withoutEffect() {
 	s := &t.s
 	s.underway.sent, s.observed.answer = false, nil
@@ -238,7 +238,7 @@ func (t *step) withoutEffect() {
 	t.pollAt(s.now)
 }
 
-// identified records the id of an external whose creation was uncertain, or whose state was lost.
+// identified stores the id of an external whose creation was uncertain, or whose state was lost.
 func (t *step) identified(id string) {
 	t.record(callResult{
 		token:  t.s.recorded.token(),
@@ -252,7 +252,7 @@ func (t *step) identified(id string) {
 	})
 }
 
-// unclaimed records that the id that a person gave is not that of the external. problem says why. Nothing is created,
+// unclaimed stores that the id that a person gave is not that of the external. problem says why. Nothing is created,
 // and the person is asked again.
 func (t *step) unclaimed(problem string) {
 	state := t.s.recorded.state

@@ -148,7 +148,7 @@ func (p *process) outliving(grace time.Duration) (ctx context.Context, end func(
 	}
 }
 
-// recordingRetry is the maximum time between two attempts to record a result after the operator is told to stop.
+// recordingRetry is the maximum time between two attempts to store a result after the operator is told to stop.
 const recordingRetry = time.Second
 
 // pause waits for a delay, at most until ctx ends. If the operator is told to stop, it waits no longer than for

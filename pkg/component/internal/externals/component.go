@@ -27,7 +27,7 @@ type component struct {
 
 	mu    sync.Mutex
 	items map[manifests.Key]*item
-	// results are the results of calls that are not recorded yet, and flushing is set while they are being recorded.
+	// results are the results of calls that are not stored yet, and flushing is set while they are being stored.
 	results  map[*item]callResult
 	flushing bool
 	// finished are the actions that ended since the last pass.
@@ -112,7 +112,7 @@ func (c *component) make(it *item, f func(*step)) {
 	}
 }
 
-// record begins to record the result of a step. The caller holds the lock.
+// record begins to store the result of a step. The caller holds the lock.
 func (c *component) record(it *item, t *step) {
 	if t.result == nil {
 		return
@@ -257,13 +257,13 @@ func (c *component) adopt(record *externalstate.Record) {
 }
 
 const (
-	// gathering is the time in which results are gathered that are recorded with one request.
+	// gathering is the time in which results are gathered that are stored with one request.
 	gathering = 50 * time.Millisecond
-	// maxRecording is the maximum time for the attempts to record a result after the operator is told to stop.
+	// maxRecording is the maximum time for the attempts to store a result after the operator is told to stop.
 	maxRecording = 10 * time.Second
 )
 
-// flush records the results of calls, until it succeeds, or until some time after the operator is told to stop.
+// flush stores the results of calls, until it succeeds, or until some time after the operator is told to stop.
 func (c *component) flush(delay time.Duration) {
 	ctx, cancel := c.manager.outliving(maxRecording)
 	defer cancel()
@@ -276,7 +276,7 @@ func (c *component) flush(delay time.Duration) {
 	}
 }
 
-// flushOnce records the results that are there, and reports whether no more are left.
+// flushOnce stores the results that are there, and reports whether no more are left.
 func (c *component) flushOnce(ctx context.Context) (done bool) {
 	c.recorder.Lock()
 	defer c.recorder.Unlock()
@@ -309,7 +309,7 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 	return !c.flushing
 }
 
-// tellUnsaved enters the error of an attempt to record results, so that the status of the component has it.
+// tellUnsaved enters the error of an attempt to store results, so that the status of the component has it.
 func (c *component) tellUnsaved(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return
@@ -324,7 +324,7 @@ func (c *component) tellUnsaved(ctx context.Context, err error) {
 	}
 }
 
-// resultsToRecord returns the results that are not recorded yet, and the states with them.
+// resultsToRecord returns the results that are not stored yet, and the states with them.
 func (c *component) resultsToRecord() (map[*item]callResult, map[manifests.Key]*externalstate.State) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// stateBefore returns the state to record before an action, or nil if nothing changes.
+// stateBefore returns the state to store before an action, or nil if nothing changes.
 func (a action) stateBefore(s *situation) *externalstate.State {
 	r := &s.recorded
 	switch {
@@ -82,8 +82,8 @@ func deleting(next externalstate.State, width time.Duration, now time.Time) *ext
 	return &next
 }
 
-// note notes, before a state is recorded, that its intent is that of this process: the situation is compared with the
-// recorded state at once. begun is set if the inventory records the start of the create already.
+// note notes, before a state is stored, that its intent is that of this process: the situation is compared with the
+// stored state at once. begun is set if the inventory has the start of the create already.
 func (a *attempts) note(next *externalstate.State, begun bool) {
 	switch next.Intent {
 	case externalstate.IntentCreate:
@@ -94,7 +94,7 @@ func (a *attempts) note(next *externalstate.State, begun bool) {
 	}
 }
 
-// doubt notes that an error leaves it open whether a state was recorded. If it was, only a new token shows that its
+// doubt notes that an error leaves it open whether a state was stored. If it was, only a new token shows that its
 // intent is that of this process.
 func (a *attempts) doubt(next *externalstate.State) {
 	if next.Attempts > 1 {

@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// States records the states of externals; see externalstate.Store.
+// States stores the states of externals; see externalstate.Store.
 type States interface {
 	Load(ctx context.Context, owner manifests.Owner, last *externalstate.Record) (*externalstate.Record, error)
 	Write(
@@ -133,7 +133,7 @@ func (m *Manager) known(o manifests.Owner) *component {
 func (m *Manager) Empty(o manifests.Owner) bool { return m.known(o) == nil }
 
 // Forget drops what the Manager knows about the externals of an owner. Calls under way are completed, and their results
-// are recorded.
+// are stored.
 func (m *Manager) Forget(o manifests.Owner) {
 	m.mu.Lock()
 	c := m.components[o.ID()]

@@ -10,15 +10,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 )
 
-// recorded is what the Secret with states and the inventory record of an external. The mark of an entry (Begun) is
-// recorded after the intent of a create, and before the call. So the records say in which step a process ended:
+// recorded is what the Secret with states and the inventory say about an external. The mark of an entry (Begun) is
+// written after the intent of a create, and before the call. So the records say in which step a process ended:
 //
 //	value in the Secret   entry with the mark   meaning
 //	none, or intent       no                    Create was not called
 //	intent                yes                   Create may have been called: the result is uncertain
 //	id                    yes                   it was created
 //	none                  yes                   the Secret was edited, removed or restored: the result is uncertain
-//	id                    no                    the entry was lost: the external is recorded again if the inventory is
+//	id                    no                    the entry was lost: the external is entered again if the inventory is
 //	                                            rebuilt, and is reported and left alone otherwise
 //	gone                  yes                   it was deleted or released, and the entry is dropped next
 type recorded struct {
@@ -32,10 +32,10 @@ type recorded struct {
 	reported bool
 }
 
-// attempts says which process recorded an attempt to create or to delete the external, and until when the call of
-// another process may take effect.
+// attempts says which process stored an attempt to create or to delete the external, and until when the call of another
+// process may take effect.
 type attempts struct {
-	// own is the intent of a create that this process recorded. ownAt is the time at which it recorded its last attempt to
+	// own is the intent of a create that this process stored. ownAt is the time at which it stored its last attempt to
 	// create or to delete the external.
 	own   intent
 	ownAt time.Time
@@ -81,10 +81,10 @@ func (r *recorded) isDeleting() bool {
 	return r.last().Intent == externalstate.IntentDelete && !r.state.Gone
 }
 
-// isGone reports whether the external is recorded as deleted or released.
+// isGone reports whether the external was deleted or released, as its state says.
 func (r *recorded) isGone() bool { return r.last().Gone }
 
-// isLost reports whether the external was recorded as created, and its state was removed or is damaged.
+// isLost reports whether the external was created, as its entry says, and its state was removed or is damaged.
 func (r *recorded) isLost() bool { return r.state == nil && r.entry.Begun }
 
 // token returns the token of the external, or that of the inventory if the state is lost.
@@ -103,7 +103,7 @@ func (r *recorded) entryToken() string {
 	return string(r.entry.UID)
 }
 
-// isCreationRecorded reports whether the inventory records the start of a create, and not its effect.
+// isCreationRecorded reports whether the inventory has the start of a create, and not its effect.
 func (r *recorded) isCreationRecorded() bool {
 	return creation(r.entry.CreationToken) > creation(string(r.entry.UID))
 }
@@ -123,7 +123,7 @@ func (r *recorded) applied() map[string]any {
 }
 
 // mayBeBegun reports whether the recorded create of an external with an entry may have been called by a process: the
-// intent is not ours, or another process may have recorded the entry. In a pass, Create follows the records at once.
+// intent is not ours, or another process may have written the entry. In a pass, Create follows the records at once.
 func (r *recorded) mayBeBegun() bool {
 	return r.isIntended() && r.entry.Begun && r.attempts.own != intent{r.state.Token, r.state.Attempts, true}
 }
@@ -134,7 +134,7 @@ func (r *recorded) knowsLostCreation() bool {
 	return slices.Contains([]string{r.attempts.own.token, r.attempts.lost}, r.entry.CreationToken)
 }
 
-// isOwnDeletion reports whether this process recorded the last attempt to delete the external.
+// isOwnDeletion reports whether this process stored the last attempt to delete the external.
 func (r *recorded) isOwnDeletion() bool {
 	return r.isDeleting() && !r.attempts.ownAt.IsZero() && r.attempts.ownAt.Equal(r.state.Began)
 }

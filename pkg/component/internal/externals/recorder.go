@@ -57,7 +57,7 @@ func (r *recorder) enter(record *externalstate.Record) {
 	r.adopt(record)
 }
 
-// write records changes of states. After an error the states are loaded again by the next pass.
+// write stores changes of states. After an error the states are loaded again by the next pass.
 func (r *recorder) write(ctx context.Context, changes map[manifests.Key]*externalstate.State) error {
 	if len(changes) == 0 {
 		return nil

@@ -52,7 +52,7 @@ type Content struct {
 type Session struct {
 	component *component
 	pass      SessionInput
-	// prepared are the externals of the current actions whose intents are recorded.
+	// prepared are the externals of the current actions whose intents are stored.
 	prepared map[manifests.Key]bool
 }
 
@@ -168,7 +168,7 @@ func (s *Session) Finished() (map[manifests.Key]plan.Result, []result.Change) {
 	return results, changes
 }
 
-// Prepare implements applier.Externals. It records the intents of all actions with one request for each Secret, and
+// Prepare implements applier.Externals. It stores the intents of all actions with one request for each Secret, and
 // before that holds the credentials. Actions whose external changed since the plan was made are left out.
 func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens map[manifests.Key]string, err error) {
 	if !slices.ContainsFunc(actions, func(a plan.Action) bool { return a.Key.IsExternal() }) {
@@ -199,7 +199,7 @@ func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens ma
 	return tokens, err
 }
 
-// prepare returns the states to record before actions, and the Secrets that their externals need.
+// prepare returns the states to store before actions, and the Secrets that their externals need.
 func (s *Session) prepare(actions []plan.Action) (changes map[manifests.Key]*externalstate.State, secrets []string) {
 	changes, s.prepared = map[manifests.Key]*externalstate.State{}, map[manifests.Key]bool{}
 	for _, planned := range actions {

@@ -51,9 +51,9 @@ type absence struct {
 
 // underway is the call under way, and what the calls of this process may have done without a record of it.
 type underway struct {
-	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none. saving
-	// is set while its result is being recorded, and unsaved is the error of the last try to record it. unsaved is empty
-	// after a success.
+	// verb is the action whose call is under way, and since the start of the call. verb is empty if there is none.
+	// saving is set while its result is being stored, and unsaved is the error of the last try to store it. unsaved is
+	// empty after a success.
 	verb    plan.Verb
 	since   time.Time
 	saving  bool
@@ -97,10 +97,10 @@ func (o *observed) isStale(info external.Info, now time.Time) bool {
 	return o.failed != nil && now.Sub(o.answeredAt) > 2*info.Poll+info.Timeout+time.Minute
 }
 
-// isIdle reports whether no call that writes is under way, nor its result being recorded.
+// isIdle reports whether no call that writes is under way, nor its result being stored.
 func (s *situation) isIdle() bool { return s.underway.verb == "" && !s.underway.saving }
 
-// isUncertain reports whether Create may have had an effect that is not recorded.
+// isUncertain reports whether Create may have had an effect that is not stored.
 func (s *situation) isUncertain() bool {
 	return s.recorded.isIntended() && s.underway.sent && s.isIdle()
 }

@@ -23,7 +23,7 @@ type step struct {
 	wake, compare bool
 	// call is a call that writes. It is begun.
 	call *call
-	// result is to be recorded.
+	// result is to be stored.
 	result *callResult
 	// alarm starts a pass later.
 	alarm *alarm
@@ -39,7 +39,7 @@ type alarm struct {
 	holds func(*situation) bool
 }
 
-// callResult is the result of a call, to be recorded. Results that arrive together are recorded together, unless one of
+// callResult is the result of a call, to be stored. Results that arrive together are stored together, unless one of
 // them is urgent.
 type callResult struct {
 	// token is the token of the external.
@@ -47,7 +47,7 @@ type callResult struct {
 	urgent bool
 	// base, if set, is the state that is changed if the recorded one is lost.
 	base *externalstate.State
-	// change changes the state, and recorded is the step after it is recorded.
+	// change changes the state, and recorded is the step after it is stored.
 	change   func(*externalstate.State)
 	recorded func(*step)
 }

@@ -43,12 +43,12 @@ func (s *situation) createWindow() window {
 // recorded is not taken for older than it is.
 const maxClockSkew = 5 * time.Minute
 
-// attemptEnds returns the time at which the recorded attempt of another process has ended. The attempt was recorded
+// attemptEnds returns the time at which the recorded attempt of another process has ended. The attempt was stored
 // before now, whatever the clock of the other machine says. Its own time is used only if it is so old that a difference
 // between the clocks does not matter. width is the width of the windows of this process.
 func attemptEnds(state *externalstate.State, width time.Duration, now time.Time) time.Time {
 	longest := 2 * max(width, state.Window)
-	began := later(state.Began, state.Since) // Earlier versions recorded only the time of the first attempt.
+	began := later(state.Began, state.Since) // Earlier versions stored only the time of the first attempt.
 	ends, recorded := now.Add(longest), began.Add(longest+maxClockSkew)
 	if recorded.Before(ends) {
 		return recorded

@@ -11,10 +11,10 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// upkeep is what a pass records before the plan is made, about externals on which the plan has no action.
+// upkeep is what a pass stores before the plan is made, about externals on which the plan has no action.
 type upkeep struct {
-	// changes are the states to record; nil removes one. shortened are the states without references that no call needs
-	// any more. They are recorded after their Secrets are released.
+	// changes are the states to store; nil removes one. shortened are the states without references that no call needs
+	// any more. They are stored after their Secrets are released.
 	changes, shortened map[manifests.Key]*externalstate.State
 	// needed are the Secrets that externals need, and named those that a state names.
 	needed, named sets.Set[string]
@@ -34,7 +34,7 @@ func (u *upkeep) add(t *step, p *SessionInput) {
 	if next, changes := p.resolve(t); changes {
 		u.changes[key] = next
 	} else if t.s.mayDelete() {
-		// Each attempt is recorded, as those of creates are, so a process that does not know that another one took over
+		// Each attempt is stored, as those of creates are, so a process that does not know that another one took over
 		// must not delete a later external with the same id.
 		u.changes[key] = deleting(*t.s.recorded.state, t.s.wanted.width(), t.s.now)
 		t.s.recorded.attempts.ownAt = t.s.now
@@ -57,7 +57,7 @@ func (u *upkeep) tidy(t *step) []metav1alpha1.Reference {
 	_, changing := u.changes[key]
 	switch {
 	case left && (state.Gone || state.ID == "" && !s.underway.sent && s.isIdle()):
-		u.changes[key] = nil // At most the intent of a create that was not begun is recorded.
+		u.changes[key] = nil // At most the intent of a create that was not begun is stored.
 		return nil
 	case left:
 		u.reportLeft(t)

@@ -113,7 +113,7 @@ func (w *wanted) referencesOf(manifest map[string]any) []metav1alpha1.Reference 
 	return refs
 }
 
-// toRecord returns a manifest as it is recorded, and the references of its calls.
+// toRecord returns a manifest as it is stored, and the references of its calls.
 func (w *wanted) toRecord(o *manifests.Object) (json.RawMessage, []metav1alpha1.Reference) {
 	manifest := manifestOf(o)
 	text, err := json.Marshal(manifest)

@@ -129,7 +129,7 @@ func (c *call) notCreated(t *step, err error) {
 	}
 }
 
-// applied records the manifest of an update. answer is nil if no call was needed.
+// applied stores the manifest of an update. answer is nil if no call was needed.
 func (c *call) applied(t *step, answer *external.Answer) {
 	previous := secretNames(t.s.recorded.last().References)
 	t.record(callResult{

@@ -1,5 +1,5 @@
-// Package externalstate records the states of dependents outside Kubernetes in Secrets with the names
-// externals-<owner id>-<n>, which obey the rules of package records.
+// Package externalstate stores the states of dependents outside Kubernetes in Secrets with the names externals-<owner
+// id>-<n>, which obey the rules of package records.
 //
 // The data of a Secret has a value for each external, and an index: the owner, the name of the Secret, the number of
 // its writes, and the digest of each value. An annotation has the digest of the index. So an edited, copied, removed or

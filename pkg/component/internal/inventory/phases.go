@@ -16,17 +16,17 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Phases records the objects that are applied while a component is being deleted. They must be recorded, because a
+// Phases stores the objects that are applied while a component is being deleted. They must be stored, because a
 // deletion calls no generator.
 type Phases struct{ store *Store }
 
-// Phases returns the part of the Store that records phases.
+// Phases returns the part of the Store that stores phases.
 func (s *Store) Phases() Phases { return Phases{s} }
 
-// Record records the objects of phases, before any object of the component is applied. If the same objects are recorded
-// already, it writes no record, unless the record was lost. If it replaces a record, it also writes the status of the
-// component, so that the status names the new record. After the first record of a component, the caller must write the
-// status before it creates any object.
+// Record writes the record of the objects of phases, before any object of the component is applied. If the same objects
+// are in the record already, it writes no record, unless the record was lost. If it replaces a record, it also writes
+// the status of the component, so that the status names the new record. After the first record of a component, the
+// caller must write the status before it creates any object.
 //
 // After a crash at any point, the status either names a complete record, or it has the value PhasesPending, which makes
 // a deletion search for a complete record. The garbage collection of the next process finds previous records that were

@@ -40,7 +40,7 @@ var errFoundLate = errors.New(
 	"the Secrets could not be listed before this pass rendered; the next pass lists them first",
 )
 
-// Record records a rendering before anything of it is applied, and deletes previous records.
+// Record writes the record of a rendering before anything of it is applied, and deletes previous records.
 //
 // For the first record of a component, the status that names the record is written before the record itself. So a crash
 // never leaves a first record that the status does not name. If the named record does not exist, no object of the

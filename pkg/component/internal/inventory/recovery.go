@@ -232,7 +232,7 @@ func (r *recoverer) restore(ctx context.Context, found recovered) ([]metav1alpha
 	}
 	components.Believe(r.obj, r.owner.Cluster)
 	if len(entries) == 0 && !namesRecords(st) && recorded.Empty() && !doubted {
-		// There is nothing to record: no dependents and no records were found. If the pass ends without a write of the
+		// There is nothing to write: no dependents and no records were found. If the pass ends without a write of the
 		// status, the next pass has the same result.
 		return entries, nil
 	}

@@ -16,7 +16,7 @@ import (
 // maxAskedExports is the maximum number of exports that a rendering asks for.
 const maxAskedExports = 256
 
-// AskedExports records the exports that the renderings of some inputs ask for. It is safe for concurrent use.
+// AskedExports notes the exports that the renderings of some inputs ask for. It is safe for concurrent use.
 type AskedExports struct {
 	known map[string]metav1alpha1.AskedExport
 	lost  bool
@@ -116,7 +116,7 @@ func (l Lookups) ExportLines() []string {
 	return lines
 }
 
-// exportsRecorded reports whether the status records the exports with equal values.
+// exportsRecorded reports whether the status has the exports with equal values.
 func (l Lookups) exportsRecorded(status *metav1alpha1.Status) bool {
 	return slices.Equal(l.ExportLines(), status.AskedExports)
 }

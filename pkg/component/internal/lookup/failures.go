@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Failures records whether look-ups of a rendering failed for a transient reason. Template engines return the text of
+// Failures notes whether look-ups of a rendering failed for a transient reason. Template engines return the text of
 // such an error, but not its type. So the error of the generator alone does not show that a retry helps.
 type Failures struct {
 	mu     sync.Mutex
@@ -46,7 +46,7 @@ func (f *Failures) Explain(err error) error {
 	return &passerror.Retry{Cause: err, After: f.after}
 }
 
-// failureRecorder records the failures of another Lookup.
+// failureRecorder notes the failures of another Lookup.
 type failureRecorder struct {
 	generator.Lookup
 	failures *Failures

@@ -26,7 +26,7 @@ type key struct {
 	list            bool
 }
 
-// record returns the look-up in the form in which the status records it.
+// record returns the look-up in the form in which the status has it.
 func (k key) record() metav1alpha1.Lookup {
 	name := k.name
 	if k.list {

@@ -66,8 +66,8 @@ func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	return ok && l.exportsRecorded(status) && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
 }
 
-// SameCapabilities reports whether the status records a rendering for the same capabilities. It returns false if there
-// were too many look-ups to record.
+// SameCapabilities reports whether the rendering in the status is for the same capabilities. It returns false if there
+// were too many look-ups for the status.
 func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
 	digest, err := digestOf(l.Served.Digest, status.Lookups)
 	return err == nil && digest == status.LookupsDigest

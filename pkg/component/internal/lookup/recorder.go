@@ -13,8 +13,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder records the objects that the renderings of a pass look up. Each object is read once. A second rendering in
-// the same pass gets the same objects without another request.
+// Recorder keeps the objects that the renderings of a pass look up. Each object is read once. A second rendering in the
+// same pass gets the same objects without another request.
 type Recorder struct {
 	target target.Target
 
@@ -72,8 +72,8 @@ func (r *Recorder) Results(o Owner) ([]Result, error) {
 	return results, nil
 }
 
-// look returns the recorded answer of a look-up, or makes the look-up and records the answer. An error such as a
-// timeout is not recorded; see answer.isDefinite.
+// look returns the known answer of a look-up, or makes the look-up and keeps the answer. An error such as a timeout is
+// not kept; see answer.isDefinite.
 func (r *Recorder) look(ctx context.Context, asked key) answer {
 	r.mu.Lock()
 	known, ok := r.answers[asked]

@@ -180,8 +180,8 @@ func (r Result) reference() (ref observe.Reference, served bool) {
 	return ref, r.resource.Resource != ""
 }
 
-// record returns the result in the form in which the status records it. If status is set, the recorded digest covers
-// the status of the object.
+// record returns the result in the form in which the status has it. If status is set, the recorded digest covers the
+// status of the object.
 func (r Result) record(status bool) metav1alpha1.Lookup {
 	entry := r.key.record()
 	entry.State = r.state

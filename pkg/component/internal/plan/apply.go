@@ -113,7 +113,7 @@ func (p *Plan) pruneAtOnce(f Facts, all []metav1alpha1.InventoryEntry) {
 	p.Blocked = append(p.Blocked, q.Blocked...)
 }
 
-// recordedPrunePolicy returns the prune policy as the inventory records it. The default is recorded as an empty string.
+// recordedPrunePolicy returns the prune policy as the inventory has it. The default is an empty string there.
 func recordedPrunePolicy(own metav1alpha1.PrunePolicy) metav1alpha1.PrunePolicy {
 	if own == metav1alpha1.PruneWhenReady {
 		return ""
@@ -333,7 +333,7 @@ func (g *gate) passed() bool {
 	return ok
 }
 
-// count records whether the decision about an object leaves the current stage unapplied or not ready.
+// count notes whether the decision about an object leaves the current stage unapplied or not ready.
 func (g *gate) count(c candidate, d decision) {
 	if waitsForValues(d) {
 		g.unbound = true

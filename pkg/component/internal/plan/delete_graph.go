@@ -147,7 +147,7 @@ func (g *removalGraph) holds(key manifests.Key) bool {
 	return known && g.dependents[i] > 0
 }
 
-// release records that a node is gone, so that the nodes that it depends on do not wait for it.
+// release notes that a node is gone, so that the nodes that it depends on do not wait for it.
 func (g *removalGraph) release(i int) {
 	if g.gone[i] {
 		return

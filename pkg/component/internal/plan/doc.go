@@ -1,7 +1,7 @@
 // Package plan decides what to do with the dependents of a component: facts go in, a plan comes out.
 //
 // ForApply and ForDelete are pure: no context, no client, no clock, no logger. The applier gathers facts, calls one of
-// these functions, records the inventory of the plan, and executes the actions of the plan. The applier repeats this
+// these functions, writes the inventory of the plan, and executes the actions of the plan. The applier repeats this
 // with the results until a plan has no actions.
 //
 // For each dependent the first matching rule decides: applyRules for an object of the apply set (candidate),

@@ -51,7 +51,7 @@ func newDependencies(inGraph []manifests.Object) dependencies {
 	return ds
 }
 
-// postpone records that an object, or an occurrence of it, is not applied yet, for the reason in the message.
+// postpone notes that an object, or an occurrence of it, is not applied yet, for the reason in the message.
 func (ds dependencies) postpone(key manifests.Key, message string) {
 	if _, wanted := ds[key]; wanted {
 		ds[key] = dependency{unmet: true, cause: key, message: message}
@@ -60,8 +60,8 @@ func (ds dependencies) postpone(key manifests.Key, message string) {
 
 const notApplied = "it is not applied yet"
 
-// enter records the state of an object, given the decision about it. Like later waves, dependents do not wait for a
-// claim that may be bound only when a Pod uses it.
+// enter notes the state of an object, given the decision about it. Like later waves, dependents do not wait for a claim
+// that may be bound only when a Pod uses it.
 func (ds dependencies) enter(c candidate, d decision) {
 	key := c.object.Key
 	if _, wanted := ds[key]; !wanted {
@@ -150,7 +150,7 @@ func (ds dependencies) holdUp(o *manifests.Object) (h holdUp, held bool) {
 	return h, held
 }
 
-// inherit records that the dependents of a held-up object are held up by the same cause.
+// inherit notes that the dependents of a held-up object are held up by the same cause.
 func (ds dependencies) inherit(key manifests.Key, h holdUp) {
 	if state, wanted := ds[key]; wanted {
 		state.cause, state.message, state.failed = h.state.cause, h.state.message, h.state.failed

@@ -130,9 +130,9 @@ func (p *Plan) removeGuardOfDesired(f Facts) {
 	}
 }
 
-// notePossibleGuard records that a guard may exist for a definition, if the definition exists before it is recorded.
-// An earlier component of the same name may have set up the guard, and its finalizer may have been removed by force
-// during its deletion.
+// notePossibleGuard notes that a guard may exist for a definition, if the definition exists before it has an entry. An
+// earlier component of the same name may have set up the guard, and its finalizer may have been removed by force during
+// its deletion.
 func (inv Inventory) notePossibleGuard(c candidate, found bool) {
 	if e := inv[c.object.Key]; found && IsDefinition(c.object.Key) {
 		e.Guarded = true

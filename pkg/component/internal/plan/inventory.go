@@ -58,7 +58,7 @@ func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.Inventor
 }
 
 // ManagedTypes returns the types that recorded dependents define. Types that cannot be parsed are ignored: entries are
-// validated when they are recorded.
+// validated when they are written.
 func ManagedTypes(entries []metav1alpha1.InventoryEntry) []manifests.ManagedType {
 	var types []manifests.ManagedType
 	for _, e := range entries {
@@ -94,9 +94,9 @@ func IsClaim(key manifests.Key) bool {
 	return key.GroupKind() == claimKind
 }
 
-// RecordedDeletePolicy returns the delete policy to record for an object: own, the policy in its manifest, or fallback
-// if own is empty. PersistentVolumeClaims hold data, so they are orphaned unless own is delete. For all other objects
-// the policy delete is recorded as an empty string, to keep the inventory small.
+// RecordedDeletePolicy returns the delete policy for the entry of an object: own, the policy in its manifest, or
+// fallback if own is empty. PersistentVolumeClaims hold data, so they are orphaned unless own is delete. For all other
+// objects the entry has an empty string for the policy delete, to keep the inventory small.
 func RecordedDeletePolicy(key manifests.Key, own, fallback metav1alpha1.DeletePolicy) metav1alpha1.DeletePolicy {
 	if IsClaim(key) {
 		if own == metav1alpha1.DeleteDelete {
@@ -235,12 +235,12 @@ func (inv Inventory) skipped() []manifests.Key {
 	return found
 }
 
-// isSkipped reports whether an entry records an object of a phase that could not be applied.
+// isSkipped reports whether an entry is about an object of a phase that could not be applied.
 func isSkipped(e metav1alpha1.InventoryEntry) bool {
 	return e.Phase != "" && e.Completed && e.UID == "" && e.Digest == ""
 }
 
-// isGone reports whether an entry records an object of a phase that completed its phase and is gone.
+// isGone reports whether an entry is about an object of a phase that completed its phase and is gone.
 func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
 
 // isPhaseOver reports whether a phase is over for a recorded object. An object that belongs to both phases, and is
@@ -252,7 +252,7 @@ func isPhaseOver(e metav1alpha1.InventoryEntry, phase manifests.Phase) bool {
 	return e.Completed && e.Phase == string(phase)
 }
 
-// clearGuarded records that no definition is guarded.
+// clearGuarded notes that no definition is guarded.
 func (inv Inventory) clearGuarded() {
 	for key, e := range inv {
 		e.Guarded = false

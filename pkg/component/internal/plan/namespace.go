@@ -38,7 +38,7 @@ func (m missingNamespace) created() bool {
 }
 
 // ruleNamespaceMissing creates a missing namespace if the policy permits that. The created namespace does not become a
-// dependent: it is not recorded, and never deleted.
+// dependent: it is not in the inventory, and never deleted.
 func ruleNamespaceMissing(c candidate) (decision, bool) {
 	m := c.missing
 	switch {

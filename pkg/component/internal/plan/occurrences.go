@@ -12,8 +12,8 @@ import (
 // the occurrences of each object by key, in apply order. occurrences is nil if there are no such objects.
 //
 // The inventory entry of such an object describes its current occurrence. The object advances to its next occurrence
-// when the waves before that occurrence are ready. The changed entry is recorded before the object is written at the
-// new occurrence, so that no occurrence is applied twice after a crash.
+// when the waves before that occurrence are ready. The changed entry is written before the object is written at the new
+// occurrence, so that no occurrence is applied twice after a crash.
 type occurrences map[manifests.Key][]*manifests.Object
 
 func occurrencesOf(desired []manifests.Object) occurrences {

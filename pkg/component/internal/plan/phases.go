@@ -10,7 +10,8 @@ import (
 )
 
 // runPhase applies the objects of a phase of a deletion, wave by wave, until all are ready. runPhase reports whether
-// the plan has actions, or has to wait. The end of the phase must be recorded before the deletion continues.
+// the plan has actions, or has to wait. The end of the phase must be written to the inventory before the deletion
+// continues.
 func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Object) bool {
 	if !slices.ContainsFunc(objects, func(o manifests.Object) bool { return !isPhaseOver(p.Inventory[o.Key], phase) }) {
 		return false
@@ -42,7 +43,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	return false
 }
 
-// leaveOutPhases records all phases as completed if the component's delete policy and all recorded policies release the
+// leaveOutPhases marks all phases as completed if the component's delete policy and all recorded policies release the
 // dependents. A dependent that has another owner by now stays, whatever its policy is. The phases prepare and complete
 // the removal of the dependents, for example when a pre-delete hook of a chart deletes data, so they must not run if
 // the dependents remain. Phases that have begun are completed.

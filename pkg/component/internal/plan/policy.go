@@ -67,7 +67,8 @@ func ruleUpdateOnly(c candidate) (decision, bool) {
 }
 
 // ruleTriggered applies an object again after the component changed, if its reconcile policy is
-// on-object-or-component-change. The write is recorded even if it changed nothing, so that it is not repeated.
+// on-object-or-component-change. The write is entered into the inventory even if it changed nothing, so that it is not
+// repeated.
 func ruleTriggered(c candidate) (decision, bool) {
 	if !c.triggered() || c.renderedAgain() {
 		return decision{}, false
@@ -101,7 +102,7 @@ func (c candidate) updates() bool {
 }
 
 // applyAgain plans another apply of an object that is in sync. If this pass has already applied the object, applyAgain
-// returns a decision that records the apply.
+// returns a decision that enters the apply into the inventory.
 func applyAgain(c candidate, reason Reason) decision {
 	if !c.written() {
 		d := c.update(reason)
@@ -121,7 +122,7 @@ func applyAgain(c candidate, reason Reason) decision {
 	return d
 }
 
-// followedTrigger returns the trigger to record with a write, which identifies the state of the component. The trigger
+// followedTrigger returns the trigger to enter with a write, which identifies the state of the component. The trigger
 // is empty if the reconcile policy of the object is not on-object-or-component-change.
 func (c candidate) followedTrigger() string {
 	if c.reconcile != metav1alpha1.ReconcileOnObjectOrComponentChange {
@@ -155,7 +156,7 @@ func reasonOfRenewal(c candidate) Reason {
 	return ReasonChanged
 }
 
-// appliedAt returns the time to record with a write, in seconds since 1970. appliedAt returns zero if the object has
+// appliedAt returns the time to enter with a write, in seconds since 1970. appliedAt returns zero if the object has
 // neither a reapply interval nor a timeout. The time is rounded up, so that a short interval or timeout does not end
 // immediately.
 func appliedAt(c candidate) int64 {

@@ -8,15 +8,15 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// rulePurged prevents writes to an object that is recorded as purged, because a create would run its work again. The
-// rule applies until the reconcile policy requires that the object is applied again.
+// rulePurged prevents writes to an object that was purged according to its entry, because a create would run its work
+// again. The rule applies until the reconcile policy requires that the object is applied again.
 func rulePurged(c candidate) (decision, bool) {
 	return decision{}, isPurged(c.object) && c.entry.Completed && !c.renewed()
 }
 
 // rulePurgeFailed deletes an object that has failed, or whose timeout ended before it was ready, if its manifest
-// requires that. The failure is recorded before the deletion, because a missing object without a recorded failure is
-// created again.
+// requires that. The failure is written to the inventory before the deletion, because a missing object without a
+// failure in its entry is created again.
 func rulePurgeFailed(c candidate) (decision, bool) {
 	if !c.object.Settings.PurgeFailed || c.holdsOthers() {
 		return decision{}, false
@@ -112,9 +112,9 @@ func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) 
 	return true
 }
 
-// purgeWave deletes the objects of one purge order. Before an object is deleted it is recorded as completed, so that it
-// does not run again after a crash. When the object is confirmed to be gone, or not to be ours, the UID is removed from
-// its entry, and later plans skip the object.
+// purgeWave deletes the objects of one purge order. Before an object is deleted, its entry says that it completed, so
+// that it does not run again after a crash. When the object is confirmed to be gone, or not to be ours, the UID is
+// removed from its entry, and later plans skip the object.
 func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	var actions []Action
 	done = true
@@ -146,7 +146,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 }
 
 // resetCompleted clears the field Completed in the entries of objects that the plan creates again. The change must be
-// recorded before the create, because the object may exist after the create even if the process crashes.
+// written before the create, because the object may exist after the create even if the process crashes.
 func (p *Plan) resetCompleted(f Facts) {
 	for _, a := range p.Actions {
 		if e := p.Inventory[a.Key]; a.Verb == VerbCreate && e.Completed {

@@ -146,7 +146,7 @@ func deleteUnknown(r removal) (decision, bool) {
 }
 
 // deleteOrphaned drops the entry of an object that has been orphaned: by an action of this pass, by an earlier action
-// whose result was not recorded because of a crash, or by another client that removed all our labels, annotations and
+// whose result was not written because of a crash, or by another client that removed all our labels, annotations and
 // managed fields.
 func deleteOrphaned(r removal) (decision, bool) {
 	orphaned := r.live.orphaned() || r.result.Verb == VerbOrphan && r.live.Owner == ""

@@ -253,8 +253,8 @@ func ruleDrifted(c candidate) (decision, bool) {
 	case c.entry.Values == "" && c.live.fields(c.policy) == c.entry.Fields:
 		return decision{}, false
 	case c.written() && c.live.Coverage != CoverageUnknown:
-		// The observed state is the response to the repair. So the state is recorded, and later states are compared
-		// with the recorded state.
+		// The observed state is the response to the repair. So the state is entered into the inventory, and later
+		// states are compared with it.
 		d, _ := ruleInSync(c)
 		d.entry = new(entryAfterWrite(c))
 		return d, true
@@ -288,7 +288,7 @@ func unready(c candidate, d decision) decision {
 	return d
 }
 
-// complete returns a decision that records that an object completed its work, if Kubernetes may remove the object after
+// complete returns a decision that notes that an object completed its work, if Kubernetes may remove the object after
 // that.
 func complete(c candidate) decision {
 	if !c.object.Ephemeral || c.entry.Completed || !c.applied() {

@@ -20,10 +20,10 @@ import (
 // notAsked is the reason why the effect of an action on an external is not checked.
 const notAsked = "it is outside Kubernetes, and a preview does not ask there"
 
-// recordedExternals implements applier.Externals. It makes no calls: an external is as the inventory records it.
+// recordedExternals implements applier.Externals. It makes no calls: an external is as in the inventory.
 type recordedExternals struct {
-	// values are recorded values of exports, by name: those that the component publishes, or that its rendering got. The
-	// observation of an external itself is not recorded.
+	// values are recorded values of exports, by name: those that the component publishes, or that its rendering got.
+	// The observation of an external itself is not stored.
 	values map[string]any
 }
 

@@ -284,7 +284,7 @@ func (r *simulation) enter(s result.Step) {
 	r.forecast.Steps = append(r.forecast.Steps, s)
 }
 
-// markDeleted records that a later step deletes an object that an earlier step adopts.
+// markDeleted notes that a later step deletes an object that an earlier step adopts.
 func (r *simulation) markDeleted(key manifests.Key) {
 	for _, s := range r.forecast.Steps {
 		if s.Key == key && s.Adopts != nil {
@@ -302,7 +302,7 @@ func (r *simulation) enterAdoption(w plan.Waiting) {
 	}
 }
 
-// begins records the namespace and the types that an action creates, and whether it changes the admission of others.
+// begins notes the namespace and the types that an action creates, and whether it changes the admission of others.
 func (r *simulation) begins(a plan.Action) {
 	if plan.IsNamespace(a.Key) && a.Preconditions.UID == "" {
 		r.namespaces[a.Key.Name] = true

@@ -127,7 +127,7 @@ func foreign(f plan.Facts, instances []inspect.Instance) plan.ForeignInstances {
 }
 
 // isOurs reports whether the live object of a recorded key has the given UID and owner. This reconciler created the
-// object, but could not record the UID because of a crash, or because the deletion of the component began.
+// object, but could not write the UID because of a crash, or because the deletion of the component began.
 func isOurs(live plan.Observed, owner string, uid types.UID) bool {
 	return live.Presence == plan.Present && live.Owner == owner && live.UID == uid
 }

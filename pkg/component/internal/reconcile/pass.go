@@ -117,12 +117,12 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 		return p.repairOnly(ctx, c, w, err)
 	}
 	c.rendered, c.isRendered = set.Desired(), true
-	// 7. Enter the revision into the status, and record what must be recorded before any object of the revision is
+	// 7. Enter the revision into the status, and write what must be stored before any object of the revision is
 	// applied.
 	if err := p.begin(ctx, c, w, set); err != nil {
 		return outcome.Outcome{}, err
 	}
-	// 8. Read live objects, plan, record the inventory and execute the plan, and repeat this until nothing is left to
+	// 8. Read live objects, plan, write the inventory and execute the plan, and repeat this until nothing is left to
 	// do.
 	request, due, err := p.applyRequest(ctx, c, w, set, loop.trigger)
 	if err != nil {

@@ -135,8 +135,8 @@ func (r *Runner) report(
 }
 
 // keepInventory enters the inventory at the end of a pass into the status, or writes it to Secrets if it is too large
-// for the status. A pass without an inventory, such as one that failed, has the one that it recorded itself, or that
-// its predecessor kept.
+// for the status. A pass without an inventory, such as one that failed, has the one that it wrote itself, or that its
+// predecessor kept.
 func (r *Runner) keepInventory(
 	ctx context.Context,
 	c *Component,

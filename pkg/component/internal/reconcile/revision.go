@@ -78,7 +78,7 @@ func nextRevision(
 		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1
 	case len(set.Lookups.Served.Undiscovered) > 0 && set.ID == "":
 		// The rendered set is equal to the applied set, although the discovery of some API groups failed. The look-ups
-		// are recorded without these groups, so that the failure does not block later renderings.
+		// are entered without these groups, so that the failure does not block later renderings.
 		return withLookups(next, set)
 	default:
 		return next, nil

@@ -22,7 +22,7 @@ import (
 )
 
 // State is the state of one component that the process keeps in memory. State is lost at a restart, so all facts that
-// must survive a restart are recorded in the cluster. Object and Inventory have their own locks, because watch handlers
+// must survive a restart are stored in the cluster. Object and Inventory have their own locks, because watch handlers
 // use these fields while a pass is running. The other fields need no lock: only passes use them, and a component never
 // has two passes at the same time.
 type State struct {
@@ -95,7 +95,7 @@ func (m *State) remember(before *metav1alpha1.Status, in input.Inputs) {
 }
 
 // changesUnknown stands for the changes of inputs whose former values this process does not know. Values are not
-// recorded, because they may come from Secrets.
+// stored, because they may come from Secrets.
 const changesUnknown = "values not compared: the operator was restarted since the revision before"
 
 // changesSince returns the values of inputs that differ from those of the revision in a status. It returns

@@ -33,9 +33,9 @@ type unreported struct {
 	ends int
 	// ended is the state of the last of these passes. It is nil if the next pass begins with the persisted state.
 	ended *endedPass
-	// asked are the exports that the last rendering asked for, with the values that they had then. They are a copy, because
-	// the watches of objects of a set that is not in memory any more may have ended. They are kept until a pass succeeds,
-	// because only a status with the values of a rendering records them, or until renderings with them fail.
+	// asked are the exports that the last rendering asked for, with the values that they had then. They are a copy,
+	// because the watches of objects of a set that is not in memory any more may have ended. They are kept until a pass
+	// succeeds, because only a status with the values of a rendering has them, or until renderings with them fail.
 	// failed is set after a rendering with them failed that is tried again.
 	asked  []metav1alpha1.AskedExport
 	failed bool

@@ -6,5 +6,5 @@
 // the values of the first rendering are kept until the inputs change. A set that may lack objects because the discovery
 // of an API group failed is refused.
 //
-// The package writes nothing to a cluster; package inventory records pinned renderings.
+// The package writes nothing to a cluster; package inventory stores pinned renderings.
 package rendering

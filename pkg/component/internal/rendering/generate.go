@@ -39,10 +39,10 @@ type job struct {
 	renderer *Renderer
 	request  generator.Request
 	recorder *lookup.Recorder
-	// served identifies the capabilities of the request, and asked records which of them the renderings use.
+	// served identifies the capabilities of the request, and asked notes which of them the renderings use.
 	served discovery.Summary
 	asked  *lookup.Asked
-	// exports records the exports that the renderings ask for.
+	// exports notes the exports that the renderings ask for.
 	exports *lookup.AskedExports
 	// results are the messages that the generator reported in the first rendering.
 	results *results

@@ -45,7 +45,7 @@ func (k *Kills) refusal(a attempt) error {
 	}
 }
 
-// note records the end of a rendering, and returns its error. The error of the last permitted rendering becomes the
+// note counts the end of a rendering, and returns its error. The error of the last permitted rendering becomes the
 // refusal.
 func (k *Kills) note(a attempt, err error) error {
 	killed := causeOfKill(err)

@@ -91,7 +91,7 @@ func bound(history []metav1alpha1.RevisionRecord) []metav1alpha1.RevisionRecord 
 }
 
 // enterResult enters a result into the entry of the latest revision. If this revision has ended, its entry is not
-// changed, because the history does not record the later health of dependents.
+// changed, because the history does not contain the later health of dependents.
 func enterResult(history []metav1alpha1.RevisionRecord, v PassResult, now time.Time) []metav1alpha1.RevisionRecord {
 	at := latestRevision(history)
 	if at < 0 || hasEnded(history[at]) {

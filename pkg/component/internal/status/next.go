@@ -35,8 +35,8 @@ type Report struct {
 	Unreported []result.Change
 	// Failure is the error that ended the pass, or nil if there was no error.
 	Failure *passerror.Error
-	// KeepCounts is set if the inventory of the outcome could not be recorded. With KeepCounts, the counts in the
-	// status are not changed, so that they match the recorded inventory.
+	// KeepCounts is set if the inventory of the outcome could not be written. With KeepCounts, the counts in the status
+	// are not changed, so that they match the stored inventory.
 	KeepCounts bool
 	// Timeout is the time in which the component must become Ready; zero or less means no limit.
 	Timeout time.Duration
@@ -83,7 +83,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, PassResult
 	return next, v
 }
 
-// Recorded returns the status for the write that records the inventory before the first create of a pass.
+// Recorded returns the status for the write of the inventory before the first create of a pass.
 func Recorded(before metav1alpha1.Status, generation int64, deleting bool, now time.Time) metav1alpha1.Status {
 	next := before
 	next.Conditions = slices.Clone(before.Conditions)

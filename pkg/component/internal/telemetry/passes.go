@@ -34,7 +34,7 @@ var states = []string{
 	string(metav1alpha1.StateSuspended), string(metav1alpha1.StateDeleting), string(metav1alpha1.StateDeletionBlocked),
 }
 
-// PassMetrics records the metrics and traces of a reconciler and its components.
+// PassMetrics writes the metrics and traces of a reconciler and its components.
 type PassMetrics struct {
 	meter      *metrics.Meter
 	tracer     tracing.Tracer

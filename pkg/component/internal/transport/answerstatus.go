@@ -109,7 +109,7 @@ func (f *typeFields) next(c byte, inString, escaped bool) {
 	}
 }
 
-// set records whether the current value is a string with content. The last value of a repeated key counts.
+// set notes whether the current value is a string with content. The last value of a repeated key counts.
 func (f *typeFields) set(hasContent bool) {
 	switch f.name {
 	case "kind":

@@ -174,8 +174,7 @@ func (o *options) awaitEnd(ctx context.Context, f cluster.Object) error {
 	return err
 }
 
-// acceptUnknown adds groups to the accepted groups that are recorded in an annotation of the component. It returns the
-// updated component.
+// acceptUnknown adds groups to the accepted groups in an annotation of the component. It returns the updated component.
 func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*unstructured.Unstructured, error) {
 	if len(groups) == 0 {
 		return f.Live, nil

@@ -144,7 +144,7 @@ func grantedBy(role *unstructured.Unstructured) []Rule {
 	return rules
 }
 
-// hasDeletionHooks reports whether the objects contain hooks of the deletion, which the operator records in a Secret.
+// hasDeletionHooks reports whether the objects contain hooks of the deletion, which the operator stores in a Secret.
 func hasDeletionHooks(objects []*unstructured.Unstructured) bool {
 	return slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
 		return strings.Contains(object.GetAnnotations()["helm.sh/hook"], "-delete")

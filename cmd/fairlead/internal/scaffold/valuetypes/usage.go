@@ -85,7 +85,7 @@ func rootScope() scope {
 // with returns an inner scope with another dot and a copy of the variables.
 func (s scope) with(dot place) scope { return scope{dot: dot, variables: maps.Clone(s.variables)} }
 
-// walker walks the nodes of a template, and records the use of values.
+// walker walks the nodes of a template, and notes the use of values.
 type walker struct {
 	usage *usage
 	file  string

@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/eventsources"
 )
 
-// Reconciler records which components were woken, and what was counted. Components are ConfigMaps here.
+// Reconciler notes which components were woken, and what was counted. Components are ConfigMaps here.
 type Reconciler struct {
 	// Set runs until End is called.
 	Set     eventsources.Set
