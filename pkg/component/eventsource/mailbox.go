@@ -83,7 +83,7 @@ type WebhookOptions struct {
 	MaxBytes int64
 	// Window is the maximum age of a call. The caller then sends the time in the header X-Hub-Timestamp, in seconds
 	// since 1970, and the signature covers this time, a dot, and the body. Zero, the default, accepts calls of any age,
-	// so that an old call can be repeated.
+	// so that a copied call can be repeated.
 	Window time.Duration
 }
 
