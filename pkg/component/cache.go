@@ -43,10 +43,11 @@ func newToleratingInformer(
 	return toolscache.NewSharedIndexInformer(toleratingSource(source), example, resync, indexers)
 }
 
-// toleratingSource wraps a source: a forbidden list request returns an empty list instead of an error, until a list or
-// a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would make the
-// informer report all known objects as deleted when the right to list them is revoked. The watch that the informer
-// starts after the empty list is forbidden too, so the informer repeats the list request until it is permitted.
+// toleratingSource wraps a ListerWatcher: a forbidden list request returns an empty list instead of an error, until a
+// list or a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would
+// make the informer report all known objects as deleted when the right to list them is revoked. The watch that the
+// informer starts after the empty list is forbidden too, so the informer repeats the list request until it is
+// permitted.
 func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
 	from, listed := toolscache.ToListerWatcherWithContext(source), false
 	return &toolscache.ListWatch{

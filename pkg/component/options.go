@@ -319,6 +319,6 @@ type Watch struct {
 	Map handler.MapFunc
 	// Predicates filter the events of Object.
 	Predicates []predicate.Predicate
-	// Source is any other source of reconcile requests, with its own handler and predicates.
+	// Source is any other event source of controller-runtime, with its own handler and predicates.
 	Source source.TypedSource[reconcile.Request]
 }

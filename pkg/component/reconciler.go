@@ -84,8 +84,8 @@ func (r *Reconciler[T]) Reconcile(ctx context.Context, req ctrlreconcile.Request
 	return ctrlreconcile.Result{RequeueAfter: after}, err
 }
 
-// AddEventSource adds an event source, before or after the start. The name of the source is a DNS label that is unique
-// in the reconciler. A source can be added to one reconciler only, and only once. The returned function ends the
+// AddEventSource adds an event source, before or after the start. Its name is a DNS label that is unique in the
+// reconciler. An event source can be added to one reconciler only, and only once. The returned function ends the event
 // source: its values are dropped, and its watches and fetches end.
 func (r *Reconciler[T]) AddEventSource(source eventsource.Source[T]) (remove func(), err error) {
 	kind := func() schema.GroupKind { return r.gvk.GroupKind() }

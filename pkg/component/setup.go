@@ -42,8 +42,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // SetupWithManagerAndBuilder is SetupWithManager with a function that may add watches and options to the builder of the
-// controller. The builder already has the components, the reconciler's own sources, Options.Watching.Watches and the
-// controller options. WithOptions replaces the controller options; the number of workers must be that of
+// controller. The builder already has the components, the reconciler's own event sources, Options.Watching.Watches and
+// the controller options. WithOptions replaces the controller options; the number of workers must be that of
 // Options.Limits.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the events of
 // components: a filter that drops changes of the spec, of the deletion timestamp or of finalizers makes passes late.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(

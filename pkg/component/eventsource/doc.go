@@ -3,8 +3,8 @@
 //
 // Related watches other objects, such as a ConfigMap of another team. Polling asks one service for the values of all
 // components, and PollingEach asks for each component. Inbound receives values, for example from a webhook. AsInput
-// makes the values of a source an input of the rendering.
+// makes the values of an event source an input of the rendering.
 //
-// A source is added with Reconciler.AddEventSource of package component, before or after the start. The functions of a
-// source get components as the type T of the reconciler.
+// An event source is added with Reconciler.AddEventSource of package component, before or after the start. The
+// functions of an event source get components as the type T of the reconciler.
 package eventsource

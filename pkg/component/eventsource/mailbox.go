@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/polled"
 )
 
-// InboundOptions configure a source that receives values.
+// InboundOptions configure an event source that receives values.
 type InboundOptions[T client.Object, V any] struct {
 	// Fetch returns the values that were sent before the start, because values are in memory only. Passes wait for it.
 	// Values that arrive in the meantime are newer. Nil means that components have no values after a start. If no other

@@ -19,8 +19,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/related"
 )
 
-// RelatedOptions configure a source of related objects. One of Of and For is enough: the other direction is indexed. If
-// both are nil, an object is for the components that its owner references name.
+// RelatedOptions configure an event source of related objects. One of Of and For is enough: the other direction is
+// indexed. If both are nil, an object is for the components that its owner references name.
 type RelatedOptions[T client.Object, S client.Object] struct {
 	// Of returns the objects that a component is related to. They need not exist. Of is called at the start of each pass.
 	// If the spec of a component chooses the names, Of must restrict them, because the objects are read with the rights of

@@ -12,24 +12,25 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/polled"
 )
 
-// Source is what components of type T depend on besides their dependents: Related, Polling, PollingEach and Inbound
-// make sources. A source has a value for each component. A component is woken when its value differs, by digest, and
-// the first pass over a component waits for its first value. Reconciler.AddEventSource of package component adds a
-// source to a reconciler.
+// Source is an event source: what components of type T depend on besides their dependents. Related, Polling,
+// PollingEach and Inbound make event sources. An event source has a value for each component. A component is woken when
+// its value differs, by digest, and the first pass over a component waits for its first value.
+// Reconciler.AddEventSource of package component adds an event source to a reconciler.
 //
-// No fetch of a source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the second
-// failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is
+// No fetch of an event source runs on a worker of the reconciler. If a fetch fails, the last value stays, and after the
+// second failure the condition InputStale says since when, and why. A suspended component has no values, and nothing is
 // fetched for it. All values are in memory, so they are fetched again after a restart.
 type Source[T client.Object] interface {
-	// Attach adds the source to a reconciler. Reconciler.AddEventSource calls it; its parameter is an internal type.
+	// Attach adds the event source to a reconciler. Reconciler.AddEventSource calls it; its parameter is an internal
+	// type.
 	Attach(to eventsources.Reconciler[T]) (remove func(), err error)
 }
 
-// AsInput makes the values of a source an input of the rendering. The digest of the value is part of the input digest,
-// so another value starts a new revision in the history. A pass over a component whose first value cannot be fetched
-// fails until it can.
+// AsInput makes the values of an event source an input of the rendering. The digest of the value is part of the input
+// digest, so another value starts a new revision in the history. A pass over a component whose first value cannot be
+// fetched fails until it can.
 //
-// The generator gets the value in Request.Inputs, under the name of the source, converted as by JSON: []byte is a
+// The generator gets the value in Request.Inputs, under the name of the event source, converted as by JSON: []byte is a
 // string in base64, and numbers are int64 or float64. The value of Related is a list ([]any), also for a single object:
 // it has the Part of each existing object, sorted by namespace and name. A component without a value, or without an
 // existing object, has no entry.
@@ -80,7 +81,7 @@ func (v *Values[T, V]) Get(component T) (value V, age time.Duration, known bool)
 	return valueOf[V](v.source.Get(client.ObjectKeyFromObject(component)))
 }
 
-// Refresh fetches the value of a component at once. A Polling source fetches the values of all components.
+// Refresh fetches the value of a component at once. A Polling event source fetches the values of all components.
 func (v *Values[T, V]) Refresh(name client.ObjectKey) { v.refresh(name) }
 
 func valueOf[V any](stored any, at time.Time, known bool) (value V, age time.Duration, ok bool) {
@@ -114,7 +115,7 @@ func fetchAll[V any](fetch func(context.Context) (map[client.ObjectKey]V, error)
 	}
 }
 
-// PollOptions configure a source that asks for the value of each component.
+// PollOptions configure an event source that asks for the value of each component.
 type PollOptions[T client.Object, V any] struct {
 	// Fetch returns the value for a component, which is read from the cache. It must not change the component. Required.
 	Fetch func(ctx context.Context, component T) (V, error)

@@ -32,7 +32,7 @@ type unusedGuard struct {
 	attempts int
 }
 
-// remembered is the state of an owner.
+// ownerState is the state of an owner.
 type ownerState struct {
 	// guard is the admission policy that protects definitions under deletion; nil if no guard was set up. client is
 	// connected to its cluster.

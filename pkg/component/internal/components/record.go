@@ -19,8 +19,8 @@ import (
 
 // The record of the dependents is the part of a status that RecordDigest covers. The reconciler gives each record that
 // it writes a number and a checksum. Nobody can change the record and keep the checksum, so the field manager that owns
-// the checksum wrote the record. The owner of the other fields shows less, because an update with an equal value does
-// not change the owner of a field.
+// the checksum wrote the record. The field manager of the other fields shows less, because an update with an equal
+// value does not change the field manager.
 
 // doubtMark begins the record digest of a status in memory whose record this reconciler did not write, or not last. The
 // stored digest and the reason follow, separated by a space. A mark is not sent to the API server.
@@ -61,8 +61,7 @@ func fieldsOfFirstForm(status *metav1alpha1.Status) []any {
 }
 
 // matches reports whether the checksum of a record matches the record. A checksum of a later form, which a newer
-// version wrote, cannot be checked and counts as matching; the owner of the field shows whether another client wrote
-// it.
+// version wrote, cannot be checked and counts as matching; the field manager shows whether another client wrote it.
 func matches(status *metav1alpha1.Status) bool {
 	text, _, isLater := strings.Cut(status.RecordDigest, ":")
 	if !isLater {
@@ -156,7 +155,7 @@ func number(status, stored *metav1alpha1.Status, last int64) {
 }
 
 // foreignOwner returns why the managed fields of a component show that another client wrote its record, or an empty
-// text. It returns an empty text if the owner is not known, because the cache dropped the managed fields, or because
+// text. It returns an empty text if the manager is not known, because the cache dropped the managed fields, or because
 // the API server joined the entries of many managers.
 func foreignOwner(component Object, ours []string) string {
 	entries := component.GetManagedFields()
@@ -282,7 +281,7 @@ func (s *Store) WroteField(ctx context.Context, name types.NamespacedName, field
 
 // isUndefined reports whether the response to a write of the status shows that the API server dropped a field of it,
 // because its CustomResourceDefinition is older. The response is decoded into the object that was sent, so a field that
-// it lacks keeps the sent value; its managed fields name the owner of each stored field. isUndefined returns false if
+// it lacks keeps the sent value; its managed fields name the manager of each stored field. isUndefined returns false if
 // there are no managed fields.
 func isUndefined(response Object, field string) bool {
 	entries := response.GetManagedFields()

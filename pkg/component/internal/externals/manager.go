@@ -129,11 +129,11 @@ func (m *Manager) known(o manifests.Owner) *component {
 	return m.components[o.ID()]
 }
 
-// Empty reports whether the Manager knows no externals of an owner.
+// Empty reports whether the Manager knows no externals of a component.
 func (m *Manager) Empty(o manifests.Owner) bool { return m.known(o) == nil }
 
-// Forget drops what the Manager knows about the externals of an owner. Calls under way are completed, and their results
-// are stored.
+// Forget drops what the Manager knows about the externals of a component. Calls under way are completed, and their
+// results are stored.
 func (m *Manager) Forget(o manifests.Owner) {
 	m.mu.Lock()
 	c := m.components[o.ID()]
@@ -151,8 +151,8 @@ func (m *Manager) Pause(o manifests.Owner) {
 	}
 }
 
-// Recorded returns the recorded states of the externals of an owner as this process wrote or read them last. It returns
-// nil if the states must be read.
+// Recorded returns the recorded states of the externals of a component as this process wrote or read them last. It
+// returns nil if the states must be read.
 func (m *Manager) Recorded(o manifests.Owner) *externalstate.Record {
 	c := m.known(o)
 	if c == nil {
@@ -198,16 +198,17 @@ func (m *Manager) Count() map[string]map[Status]int {
 	return counts
 }
 
-// Demand observes all externals of an owner at once, within the limits of their accounts, and not only when their polls
-// are due. The component is woken if an answer differs from the last one. Demand makes no call itself. Before the first
-// pass it does nothing, because that pass observes all externals.
+// Demand observes all externals of a component at once, within the limits of their accounts, and not only when their
+// polls are due. The component is woken if an answer differs from the last one. Demand makes no call itself. Before the
+// first pass it does nothing, because that pass observes all externals.
 func (m *Manager) Demand(of manifests.Owner) {
 	if c := m.known(of); c != nil {
 		c.changeAll(nil, func(t *step) { t.demand() })
 	}
 }
 
-// End removes our finalizer from the credentials of an owner, and forgets it. All externals are deleted or released.
+// End removes our finalizer from the credentials of a component, and forgets the component. All externals are deleted
+// or released.
 func (m *Manager) End(ctx context.Context, o manifests.Owner) error {
 	c := m.component(o)
 	c.recorder.Lock()
