@@ -115,7 +115,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"export metrics of each component, with four series each",
 	)
 	flags.BoolVar(&o.dependentEvents, "dependent-events", false,
-		"also create events about dependents that were adopted, were repaired, or failed: one for each reason and revision, "+
+		"also create Events about dependents that were adopted, were repaired, or failed: one for each reason and revision, "+
 			"and at most ten for each component, reason and revision")
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
 		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; the default is in the\n"+

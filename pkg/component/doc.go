@@ -90,7 +90,7 @@ The scheme of the manager has the type, and the built-in types. The reconciler i
 	}
 
 The operator needs these rights in the cluster: get, list, watch and patch of the components, update of their status,
-get of the namespace kube-system (its UID identifies the cluster), create and patch of events in events.k8s.io, and get,
+get of the namespace kube-system (its UID identifies the cluster), create and patch of Events in events.k8s.io, and get,
 list, watch, create, patch, update and delete of the dependents. Two rights are optional, and the log names them if they
 are missing: all verbs for Secrets, which hold the inventory of a component whose status is too small for it; and those
 for validatingadmissionpolicies and their bindings, which protect new instances of a type that is being deleted. With

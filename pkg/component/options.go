@@ -314,10 +314,10 @@ type Fetcher interface {
 type Watch struct {
 	// Object is watched through the manager's cache.
 	Object client.Object
-	// Map returns the components that an event on Object affects. Map is called for the old and for the new object, so
-	// that a pass also starts for a component that only the old object referred to.
+	// Map returns the components that a watch event on Object affects. Map is called for the old and for the new
+	// object, so that a pass also starts for a component that only the old object referred to.
 	Map handler.MapFunc
-	// Predicates filter the events of Object.
+	// Predicates filter the watch events of Object.
 	Predicates []predicate.Predicate
 	// Source is any other event source of controller-runtime, with its own handler and predicates.
 	Source source.TypedSource[reconcile.Request]

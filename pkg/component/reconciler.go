@@ -138,14 +138,14 @@ func typedChange[T Component](change func(T) error) func(components.Object) erro
 // goroutine, also before the reconciler is started. A pass that is requested before the start is made after the start.
 func (r *Reconciler[T]) Trigger(name types.NamespacedName) { r.triggers.demand(name) }
 
-// tell creates a Kubernetes event about a component, unless e is empty.
+// tell creates an Event about a component, unless e is empty.
 func (r *Reconciler[T]) tell(obj components.Object, e status.Event) {
 	if e.Type != "" {
 		r.recorder.Eventf(obj, nil, e.Type, e.Reason, "Reconcile", "%s", e.Note)
 	}
 }
 
-// tellDependent creates a Kubernetes event about a dependent of a component.
+// tellDependent creates an Event about a dependent of a component.
 func (r *Reconciler[T]) tellDependent(obj components.Object, e status.DependentEvent) {
 	dependent := &metav1.PartialObjectMetadata{}
 	dependent.SetGroupVersionKind(schema.GroupVersionKind{

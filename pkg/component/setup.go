@@ -44,8 +44,8 @@ func (r *Reconciler[T]) SetupWithManager(mgr ctrl.Manager) error {
 // SetupWithManagerAndBuilder is SetupWithManager with a function that may add watches and options to the builder of the
 // controller. The builder already has the components, the reconciler's own event sources, Options.Watching.Watches and
 // the controller options. WithOptions replaces the controller options; the number of workers must be that of
-// Options.Limits.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the events of
-// components: a filter that drops changes of the spec, of the deletion timestamp or of finalizers makes passes late.
+// Options.Limits.MaxConcurrentReconciles, and Reconciler must not be set. WithEventFilter also filters the watch events
+// of components: a filter that drops changes of the spec, of the deletion timestamp or of finalizers makes passes late.
 func (r *Reconciler[T]) SetupWithManagerAndBuilder(
 	mgr ctrl.Manager, extend func(*builder.Builder) *builder.Builder,
 ) error {
@@ -207,9 +207,9 @@ func (r *Reconciler[T]) newCollector(p parts, collected collectedComponents) *re
 }
 
 // relevant returns a predicate that selects the updates of a component that need a pass; see needsPass. With
-// Options.Watching.Status it also selects changes of the author's part of the status by others. The event of a write by
-// Reconciler.Update is not selected, because the write has started the pass. If a component has fewer dependents than
-// before, the components that exceeded the quota of its namespace are tried again.
+// Options.Watching.Status it also selects changes of the author's part of the status by others. The watch event of a
+// write by Reconciler.Update is not selected, because the write has started the pass. If a component has fewer
+// dependents than before, the components that exceeded the quota of its namespace are tried again.
 func (r *Reconciler[T]) relevant() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		reported := r.options.Watching.Status && r.components.IsReported(e.ObjectOld, e.ObjectNew)

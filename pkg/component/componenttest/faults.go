@@ -124,7 +124,7 @@ func (f Faults) crashes(step string, requests int, cloud bool) (points []int, ca
 
 func isWatch(r *http.Request) bool { return r.URL.Query().Get("watch") != "" }
 
-// isExempt says that a request is none of the scenario's: leases would make a leader give up, and events may be lost.
+// isExempt says that a request is none of the scenario's: leases would make a leader give up, and Events may be lost.
 func isExempt(path string) bool {
 	resource := resourceOf(path).resource
 	return resource == "leases" || resource == "events"

@@ -18,7 +18,7 @@ import (
 // errStopped is what a process sees that has ended.
 var errStopped = errors.New("the process has been stopped")
 
-// longestDelay bounds what requests and events wait.
+// longestDelay bounds what requests and watch events wait.
 const longestDelay = 300 * time.Millisecond
 
 // Injector puts faults before the requests of one operator. It is safe for concurrent use.

@@ -8,7 +8,7 @@
 //
 // An Engine does its work in passes. A pass compares the desired objects and the recorded inventory with the cluster,
 // writes what can be written now, and never waits. Its Outcome says what it changed, what it waits for, and when the
-// next pass is due. The engine watches the dependents, and calls Wake when an event makes another pass useful.
+// next pass is due. The engine watches the dependents, and calls Wake when a watch event makes another pass useful.
 //
 // # Standalone use
 //

@@ -58,7 +58,7 @@ type Pass struct {
 	// is called once, before the first create of a pass that did not call Record. Confirm may be nil if no other caller
 	// uses the same owner.
 	Confirm func(ctx context.Context) error
-	// Wake is called when an event needs another pass. Wake must not block.
+	// Wake is called when a watch event needs another pass. Wake must not block.
 	Wake func()
 	// Superseded is closed by the caller when the desired state of the component changes. The pass then returns an error
 	// before its next write; requests that have been sent are completed. Superseded may be nil.

@@ -57,11 +57,11 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 	Selector labels.Selector
 	Fields   fields.Selector
 	// Added, Changed and Deleted report whether a created, updated or deleted object wakes its components. They see
-	// metadata alone unless Whole is set, and an object whose update does not count is then not read. With Whole, Changed
-	// is called only for updates that change the digest. An event counts without a call if an object that the function
-	// would see is not known: the body before an update was dropped after Idle, or an interrupted watch missed a deletion.
-	// An object that a function leaves out remains related: Get returns it, and the next pass has it in an input. Nil
-	// means that all events count.
+	// metadata alone unless Whole is set, and an object whose update does not count is then not read. With Whole,
+	// Changed is called only for updates that change the digest. A watch event counts without a call if an object that
+	// the function would see is not known: the body before an update was dropped after Idle, or an interrupted watch
+	// missed a deletion. An object that a function leaves out remains related: Get returns it, and the next pass has it
+	// in an input. Nil means that all watch events count.
 	Added   func(object S) bool
 	Changed func(before, after S) bool
 	Deleted func(object S) bool
@@ -129,8 +129,8 @@ func Related[T client.Object, S client.Object](name string, o RelatedOptions[T, 
 	return r
 }
 
-// eventFilter returns a filter for objects of any type. An object of another type passes, so that no event is lost. The
-// result is nil if the filter is.
+// eventFilter returns a filter for objects of any type. An object of another type passes, so that no watch event is
+// lost. The result is nil if the filter is.
 func eventFilter[S client.Object](filter func(S) bool) func(client.Object) bool {
 	if filter == nil {
 		return nil
@@ -177,8 +177,8 @@ func (r *Relation[T, S]) Attach(to eventsources.Reconciler[T]) (func(), error) {
 }
 
 // Get returns the existing objects that are related to a component, sorted by namespace and name. They are never older
-// than the event that woke the component, and than the last Write. The caller may change them. An error says that the
-// objects are not known yet, or that one of them cannot be read.
+// than the watch event that woke the component, and than the last Write. The caller may change them. An error says that
+// the objects are not known yet, or that one of them cannot be read.
 func (r *Relation[T, S]) Get(ctx context.Context, component T) ([]S, error) {
 	found, err := r.related.Get(ctx, client.ObjectKeyFromObject(component))
 	objects := make([]S, 0, len(found))
@@ -207,8 +207,8 @@ func (r *Relation[T, S]) GetNamed(ctx context.Context, component T, key client.O
 }
 
 // Write calls send, which writes an object that is related to a component, and stores the response in object, as the
-// methods of a client do. The event of this write does not wake the component, because it knows what it wrote. Other
-// components that are related to the object are woken. A change by another client in between wakes the component.
+// methods of a client do. The watch event of this write does not wake the component, because it knows what it wrote.
+// Other components that are related to the object are woken. A change by another client in between wakes the component.
 func (r *Relation[T, S]) Write(
 	ctx context.Context, component T, object S, send func(ctx context.Context, object S) error,
 ) error {

@@ -42,7 +42,7 @@ var _ = Describe("events", onCluster(func() {
 		ours, other := podOf(ctx, node, namespace, "web-a", web), podOf(ctx, node, namespace, "lonely", nil)
 		holding(ctx, namespace, "apps/v1/Deployment/"+namespace+"/web")
 		Expect(fairlead(ctx, namespace, "events", "shop")).
-			To(Equal(result{Err: "There are no events of component.fairlead.io/shop.\n"}))
+			To(Equal(result{Err: "There are no Events of component.fairlead.io/shop.\n"}))
 		c := shopIn(ctx, namespace)
 		tell(ctx, namespace, "Warning", "GenerateFailed", "line 1\nline 2", c, component)
 		tell(ctx, namespace, "Warning", "BackOff", "it crashes", ours, podKind)

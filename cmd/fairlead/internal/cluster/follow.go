@@ -48,7 +48,7 @@ type follower struct {
 	see     See
 }
 
-// watch watches from the latest state until the connection ends. Heard reports whether there were events.
+// watch watches from the latest state until the connection ends. Heard reports whether there were watch events.
 func (f *follower) watch(ctx context.Context) (done, heard bool, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(f.latest.GroupVersionKind())

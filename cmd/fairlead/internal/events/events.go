@@ -38,7 +38,7 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 		return keys, nil
 	}
 	if status.TargetCluster != "" {
-		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their events; leave out --dependents",
+		return nil, exit.Refuse("%s: its dependents are in another cluster, and so are their Events; leave out --dependents",
 			target)
 	}
 	inventory, err := tree.Inventory(ctx, c, &status)

@@ -58,7 +58,7 @@ type address struct {
 	namespace, name string
 }
 
-// event is a change of an object. Before and after are nil if the object did not exist.
+// event is a watch event: a change of an object. Before and after are nil if the object did not exist.
 type event struct {
 	resource      schema.GroupVersionResource
 	version       int

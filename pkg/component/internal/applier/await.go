@@ -14,8 +14,8 @@ import (
 )
 
 // awaitNamespaces watches the namespaces that dependents wait for, because the namespaces do not exist or are being
-// deleted. An event on such a namespace calls wake. If no dependent waits for a namespace, awaitNamespaces ends these
-// watches.
+// deleted. A watch event on such a namespace calls wake. If no dependent waits for a namespace, awaitNamespaces ends
+// these watches.
 func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiting, wake func()) {
 	names := map[string]bool{}
 	for _, w := range waiting {
@@ -38,8 +38,8 @@ func awaitNamespaces(client *target.Client, ownerID string, waiting []plan.Waiti
 }
 
 // awaitAbsent watches the objects that the component never creates, and that do not exist. Only their metadata is
-// watched, with the identity of the component. An event on such an object calls wake. awaitAbsent returns the types
-// that cannot be watched, also those of the objects that the component only observes, which are watched already.
+// watched, with the identity of the component. A watch event on such an object calls wake. awaitAbsent returns the
+// types that cannot be watched, also those of the objects that the component only observes, which are watched already.
 func awaitAbsent(
 	client *target.Client, ownerID string, waiting []plan.Waiting, observed plan.Snapshot, wake func(),
 ) (unwatched []result.Unwatched) {

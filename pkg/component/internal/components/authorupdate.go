@@ -20,7 +20,7 @@ import (
 //
 // After a successful write, obj has the written metadata, and Load returns the written version even while the cache is
 // older. If the generation changed, obj also has the written spec, and an in-flight pass over the component ends. If
-// the change needs a pass, the pass starts at once, and HoldBack recognises the event of the write.
+// the change needs a pass, the pass starts at once, and HoldBack recognises the watch event of the write.
 func (s *Store) Update(ctx context.Context, obj Object, change func(Object) error) error {
 	written, err := s.update(ctx, obj, func(stored Object) (Object, error) { return s.updateOnce(ctx, stored, change) })
 	if err != nil {
@@ -132,7 +132,7 @@ func copyUpdated(obj, written Object) error {
 	return nil
 }
 
-// HoldBack reports whether an event about a component that needs a pass starts none: it is the event of a write by
+// HoldBack reports whether a watch event about a component that needs a pass starts none: it is the event of a write by
 // Update, which started the pass, or it arrived while such a write is in flight. In the second case the pass starts at
 // the end of the write, if the event is that of another write. delivered is the version of the component in the event.
 func (s *Store) HoldBack(delivered client.Object) bool {
@@ -159,9 +159,9 @@ func (m *State) beginUpdate() {
 	m.updates.inFlight++
 }
 
-// endUpdate ends a write and reports whether a pass must start: because of the write, or because of an event that was
-// held back. written is the result of the write. needsPass is false for a write that failed. If the write supersedes
-// the in-flight pass, that pass ends.
+// endUpdate ends a write and reports whether a pass must start: because of the write, or because of a watch event that
+// was held back. written is the result of the write. needsPass is false for a write that failed. If the write
+// supersedes the in-flight pass, that pass ends.
 func (m *State) endUpdate(written Object, needsPass bool) (wake bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

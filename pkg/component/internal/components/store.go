@@ -349,7 +349,7 @@ func (s *Store) DropWrite(cached client.Object) {
 }
 
 // EndPass ends a pass. It removes the last written component from memory if the cache has caught up with it. Otherwise
-// DropWrite removes it at a later event of the cache.
+// DropWrite removes it at a later watch event of the cache.
 func (s *Store) EndPass(ctx context.Context, name types.NamespacedName, pass *InFlight) {
 	pass.End()
 	if s.options.States.Known(name).lastWrite() == nil {

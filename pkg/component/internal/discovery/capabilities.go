@@ -39,7 +39,7 @@ type Summary struct {
 	Undiscovered []string
 }
 
-// refreshPauses are the pauses before the two readings of discovery that follow an event on definitions. The first
+// refreshPauses are the pauses before the two readings of discovery that follow a watch event on definitions. The first
 // pause lets a burst of watch events end. The second reading is needed because the API server may serve a type only
 // some time after its definition changed.
 var refreshPauses = []time.Duration{time.Second, 4 * time.Second}
@@ -102,8 +102,8 @@ func (c *capabilityCache) current(ctx context.Context) (Capabilities, error) {
 	err := c.readFirst(ctx)
 	last := c.known()
 	if len(last.Undiscovered) > 0 {
-		// There is no event when the discovery of these groups works again, so each call that returns incomplete capabilities
-		// starts a new reading.
+		// There is no watch event when the discovery of these groups works again, so each call that returns incomplete
+		// capabilities starts a new reading.
 		c.refreshSoon()
 	}
 	return last, err

@@ -153,7 +153,7 @@ func (r *Reader) versionsOf(gk schema.GroupKind) ([]string, error) {
 }
 
 // Serves reports whether the API server serves a kind in any version. The mapper never drops a kind whose definition
-// was deleted. So Serves reads the versions of the group if the capabilities, which are read after each event on
+// was deleted. So Serves reads the versions of the group if the capabilities, which are read after each watch event on
 // definitions, do not have the kind.
 func (r *Reader) Serves(gk schema.GroupKind) (bool, error) {
 	_, err := r.mapper.RESTMapping(gk)

@@ -10,8 +10,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// resourceListLifetime is the time for which a list of resources is cached. It is so short that no event is needed to
-// drop outdated lists.
+// resourceListLifetime is the time for which a list of resources is cached. It is so short that no watch event is
+// needed to drop outdated lists.
 const resourceListLifetime = 2 * time.Second
 
 // resourceLists caches the resources of groups and versions. The cached discovery of client-go is not used, because its

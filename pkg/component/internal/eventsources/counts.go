@@ -15,7 +15,7 @@ const (
 	KindInbound     Kind = "inbound"
 )
 
-// Result is the effect of a received value, of an event of a related object, or of a request.
+// Result is the effect of a received value, of a watch event of a related object, or of a request.
 type Result string
 
 // The results.
@@ -24,7 +24,7 @@ const (
 	ResultWoke Result = "woke"
 	// ResultEqual is counted for each value, or version of a related object, that equals the last one.
 	ResultEqual Result = "equal"
-	// ResultFiltered is counted for each event of a related object that Added, Changed or Deleted leaves out.
+	// ResultFiltered is counted for each watch event of a related object that Added, Changed or Deleted leaves out.
 	ResultFiltered Result = "filtered"
 	// ResultFailed is counted for each failed fetch, for each failed list or watch, and for each related object that
 	// could not be read after a change.

@@ -31,7 +31,7 @@ func (e *Executor) DryRun(ctx context.Context, a plan.Action) DryRunResult {
 		r.Before, _ = e.Live(ctx, a)
 	}
 	dry := *e
-	// No event follows a dry run, so the watches must not expect one.
+	// No watch event follows a dry run, so the watches must not expect one.
 	dry.writes, dry.writer.tracker = untracked{}, untracked{}
 	dry.writer.dryRun = true
 	dry.writer.onAnswer = func(obj *unstructured.Unstructured) { r.After = obj.DeepCopy() }

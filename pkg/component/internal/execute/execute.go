@@ -220,8 +220,8 @@ func isOutdated(observed *plan.Observed, a plan.Action) bool {
 	return planned != "" && inspect.Older(observed.ResourceVersion, planned)
 }
 
-// outdated returns the failure of a read that returned an older version. The read is repeated, because no event will
-// follow.
+// outdated returns the failure of a read that returned an older version. The read is repeated, because no watch event
+// will follow.
 func outdated(observed *plan.Observed, a plan.Action) *plan.Failure {
 	contradiction := a.Preconditions.ResourceVersion + " is known"
 	if a.Reason == plan.ReasonConfirm {
@@ -289,8 +289,8 @@ func (e *Executor) perform(ctx context.Context, a plan.Action) (*plan.Observed, 
 	return observed, err
 }
 
-// withLastVersion sets the resource version of an absent object to its last known version. So a later event on the
-// object can be compared with the time of its deletion.
+// withLastVersion sets the resource version of an absent object to its last known version. So a later watch event on
+// the object can be compared with the time of its deletion.
 func withLastVersion(observed *plan.Observed, a plan.Action) *plan.Observed {
 	if observed != nil && observed.Presence == plan.Absent && observed.UID == a.Preconditions.UID {
 		observed.ResourceVersion = a.Preconditions.ResourceVersion
@@ -310,7 +310,7 @@ func trackedAnswer(observed *plan.Observed, a plan.Action) *plan.Observed {
 		return observed
 	case a.Verb == plan.VerbOrphan:
 		// The object has lost our label, so it disappears from the watch. The object is stored as absent here, so that
-		// the event of the watch is not treated as a change by another client.
+		// the watch event is not treated as a change by another client.
 		return &plan.Observed{Presence: plan.Absent, UID: observed.UID, ResourceVersion: observed.ResourceVersion}
 	}
 	return nil

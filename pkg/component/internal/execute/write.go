@@ -159,8 +159,8 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 // apply updates an object by server-side apply. The UID in the body is a precondition. The resource version is a
 // precondition only if the action has exact preconditions, which is the case for an object without an owner that
 // another client may adopt. In other cases this precondition would cause a conflict after each write of the status. If
-// another owner takes the object over at the same moment, that owner gets an event about the changed label. An object
-// with ignored fields is read first, because its live values and managers decide about the fields that are sent.
+// another owner takes the object over at the same moment, that owner gets a watch event about the changed label. An
+// object with ignored fields is read first, because its live values and managers decide about the fields that are sent.
 func (w *writer) apply(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -281,7 +281,7 @@ func deleteOptions(a plan.Action) metav1.DeleteOptions {
 
 // isRemoved reports whether the API server removed the Pod in the response to a delete: the Pod has no finalizers, and
 // its grace period is zero. This holds for a Pod that completed, or that has no node. The resource version in the
-// response is that of the removal, so no later event of a watch would show that the Pod is gone.
+// response is that of the removal, so no later watch event would show that the Pod is gone.
 func isRemoved(obj *unstructured.Unstructured) bool {
 	grace := obj.GetDeletionGracePeriodSeconds()
 	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Pod"} && grace != nil && *grace == 0 &&

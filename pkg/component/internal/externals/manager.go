@@ -72,7 +72,7 @@ type Options struct {
 	Clock       clock.WithTicker
 	// Wake starts a pass over a component. It must not block.
 	Wake func(types.NamespacedName)
-	// Tell creates an event about a component.
+	// Tell creates an Event about a component.
 	Tell    func(name types.NamespacedName, reason, message string)
 	Monitor Monitor
 }
@@ -227,7 +227,7 @@ func (m *Manager) End(ctx context.Context, o manifests.Owner) error {
 	return nil
 }
 
-// releasedEvent returns the event about an external that is left in place.
+// releasedEvent returns the Event about an external that is left in place.
 func releasedEvent(s *situation) [2]string {
 	return [2]string{
 		"ExternalReleased", fmt.Sprintf("%s is left in place: id %q", s.wanted.key, cmp.Or(s.recorded.last().ID, s.id())),

@@ -28,7 +28,7 @@ type recorded struct {
 	// entry is the recorded entry of the inventory; zero if there is none.
 	entry    metav1alpha1.InventoryEntry
 	attempts attempts
-	// reported is set after an event said that the inventory lacks the external.
+	// reported is set after an Event said that the inventory lacks the external.
 	reported bool
 }
 

@@ -30,7 +30,7 @@ type step struct {
 	// finished is the action that ended, and freed are the Secrets that it may need no more.
 	finished *action
 	freed    []string
-	// event is the reason and the message of an event.
+	// event is the reason and the message of an Event.
 	event [2]string
 }
 

@@ -222,7 +222,7 @@ func (r *Reference) valuesOfExports(data map[string][]byte) []value {
 }
 
 // missingExports returns the error for references to exports that have no value, nil if there is none. The component
-// waits: an event of the watch on the referenced component starts the next pass.
+// waits: a watch event of the referenced component starts the next pass.
 func missingExports(refs []Reference) error {
 	var texts []string
 	for _, ref := range refs {

@@ -240,8 +240,8 @@ func (r *Reference) Read(ctx context.Context, t target.Target) error {
 }
 
 // get reads the object. It is read as unstructured, because the author's scheme may not have its type. A response that
-// is older than the version that the watch shows is not used, because no event would correct it. The object is read
-// once more then.
+// is older than the version that the watch shows is not used, because no watch event would correct it. The object is
+// read once more then.
 func (r *Reference) get(ctx context.Context, t target.Target) (*unstructured.Unstructured, error) {
 	objects := t.Local.Dynamic.Resource(r.watched.Resource).Namespace(r.Namespace)
 	for range 2 {

@@ -3,7 +3,7 @@ package inspect
 import "k8s.io/apimachinery/pkg/util/resourceversion"
 
 // Newer reports whether resource version a is newer than b. Newer returns true if a and b differ and cannot be
-// compared, because an unnecessary pass does no harm, but a missed event does.
+// compared, because an unnecessary pass does no harm, but a missed watch event does.
 func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil && a != b || order > 0

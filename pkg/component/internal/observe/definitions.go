@@ -19,7 +19,7 @@ var definingResources = []schema.GroupVersionResource{
 // WatchDefinitions starts watches on CustomResourceDefinitions and APIServices, which run until ctx ends. The function
 // changed is called when a definition was created or changed, and when a watch begins. The function deleted is called
 // when a definition was deleted. Neither function may block. If the API server refuses a watch, the request is
-// repeated; until it succeeds, no events are reported.
+// repeated; until it succeeds, no watch events are reported.
 func WatchDefinitions(ctx context.Context, client metadata.Interface, changed, deleted func()) {
 	for _, resource := range definingResources {
 		store := definitionStore{changed, deleted}
@@ -30,7 +30,7 @@ func WatchDefinitions(ctx context.Context, client metadata.Interface, changed, d
 	}
 }
 
-// definitionStore is the store of a watch on definitions. It stores nothing and reports each event.
+// definitionStore is the store of a watch on definitions. It stores nothing and reports each watch event.
 type definitionStore struct{ changed, deleted func() }
 
 // listFailed implements loopListener.

@@ -130,15 +130,15 @@ func (w *dependentWatch) Replace(list []any, resourceVersion string) error {
 // Resync does nothing, because only watch events are handled.
 func (w *dependentWatch) Resync() error { return nil }
 
-// put stores the object of an event, and enqueues its owner and its previous owner. The caller holds the lock.
+// put stores the object of a watch event, and enqueues its owner and its previous owner. The caller holds the lock.
 func (w *dependentWatch) put(object *observedObject) {
 	key := object.key
 	if uid, ok := w.objects.deleted[key]; ok {
 		if uid == object.UID {
-			// The event is older than our own delete.
+			// The watch event is older than our own delete.
 			return
 		}
-		// The event shows a later object with the same name, so the watch has passed the deletion.
+		// The watch event shows a later object with the same name, so the watch has passed the deletion.
 		delete(w.objects.deleted, key)
 	}
 	defer w.objects.putBody(object)
@@ -153,7 +153,7 @@ func (w *dependentWatch) put(object *observedObject) {
 	}
 }
 
-// handle enqueues the owner of a changed object. While the reconciler writes the object, the event is kept as pending,
+// handle enqueues the owner of a changed object. While the reconciler writes the object, the watch event is pending,
 // because only the response shows whether that write caused the event. An owner that does not use this watch is not
 // enqueued here, because its own watch on the object enqueues it. The caller holds the lock.
 func (w *dependentWatch) handle(key manifests.Key, e event) {
@@ -207,7 +207,7 @@ func (w *dependentWatch) remove(key manifests.Key) {
 	}
 }
 
-// noteMissing handles objects that are missing from a list, because no event will show that such an object was
+// noteMissing handles objects that are missing from a list, because no watch event will show that such an object was
 // deleted before the list. If the reconciler deleted the object, its UID is removed from the map deleted. If a write to
 // the object is in flight, the version of the list is stored as the version of the deletion. The caller holds the lock.
 func (w *dependentWatch) noteMissing(listed map[manifests.Key]bool, resourceVersion string) {

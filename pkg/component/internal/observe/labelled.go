@@ -40,7 +40,8 @@ func WatchLabelled(
 	}.run(ctx)
 }
 
-// labelledStore is the store of a watch on labelled objects. It stores nothing and passes each event to the handler.
+// labelledStore is the store of a watch on labelled objects. It stores nothing and passes each watch event to the
+// handler.
 type labelledStore struct {
 	handler   LabelledHandler
 	namespace string

@@ -28,7 +28,7 @@ func (w *write) supersedes(answer *plan.Observed) bool {
 	return w.deletedAt != "" && inspect.Newer(w.deletedAt, answer.ResourceVersion)
 }
 
-// event is a change of an object that a watch showed. If the owner of the object changed, there is an event for each of
+// event is a watch event: a change of an object. If the owner of the object changed, there is an event for each of
 // the two owners.
 type event struct {
 	owner, resourceVersion string

@@ -176,7 +176,7 @@ func (i Inventory) Begin(_ context.Context, _ *reconcile.Component, _ manifests.
 	return nil
 }
 
-// Phases implements reconcile.Inventory. An event means that the record of the phases is lost.
+// Phases implements reconcile.Inventory. An Event means that the record of the phases is lost.
 func (i Inventory) Phases(
 	ctx context.Context, c *reconcile.Component, req applier.Request, t target.Target,
 ) (pre, post []manifests.Object, events []status.Event, err error) {

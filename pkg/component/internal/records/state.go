@@ -179,7 +179,8 @@ func (m *State) dropEvidence(kind Kind) {
 }
 
 // AddUnnamedSecret stores a Secret of a record that the status does not name. It ignores the inventories that this
-// process is about to delete or deleted last, because the event that the caller saw may be older than the deletion.
+// process is about to delete or deleted last, because the watch event that the caller saw may be older than the
+// deletion.
 func (m *State) AddUnnamedSecret(secret *metav1.PartialObjectMetadata) {
 	if kind := kindOf(secret.Name); kind != Inventory {
 		m.AddUnnamed(kind)

@@ -27,7 +27,7 @@ const (
 	resultUnused comparisonResult = "unused"
 	// resultEqual: the version equals the last one that was read.
 	resultEqual comparisonResult = "equal"
-	// resultFiltered: a filter of the author leaves the event out.
+	// resultFiltered: a filter of the author leaves the watch event out.
 	resultFiltered comparisonResult = "filtered"
 	// resultDiffers: all components of the object are woken.
 	resultDiffers comparisonResult = "differs"
@@ -150,7 +150,7 @@ func (c *comparison) passes(filter func(client.Object) bool, o *object) bool {
 	return filter == nil || !c.isShown(o) || c.call(func() bool { return filter(c.shown(o)) })
 }
 
-// isShown reports whether an object can be shown to filters. An event of an object whose body was dropped counts,
+// isShown reports whether an object can be shown to filters. A watch event of an object whose body was dropped counts,
 // because filters would see an empty object.
 func (c *comparison) isShown(o *object) bool {
 	options := c.convert.options

@@ -185,9 +185,9 @@ func (r *Objects) GetNamed(
 	return i.copied(ctx, key)
 }
 
-// Write calls send, which writes a related object on behalf of a component and stores the response in obj. The event of
-// this write does not start a pass over the component. Get returns the response from then on. An object in a namespace
-// that is not watched is an error, because its later changes would not be seen.
+// Write calls send, which writes a related object on behalf of a component and stores the response in obj. The watch
+// event of this write does not start a pass over the component. Get returns the response from then on. An object in a
+// namespace that is not watched is an error, because its later changes would not be seen.
 func (r *Objects) Write(
 	ctx context.Context, name types.NamespacedName, obj client.Object, send func(context.Context) error,
 ) error {
@@ -204,8 +204,8 @@ func (r *Objects) Write(
 	err := send(ctx)
 	var written *object
 	if err == nil && obj.GetResourceVersion() != before {
-		// If a function of the author fails with the response, written stays nil, and the event of the write wakes the
-		// component.
+		// If a function of the author fails with the response, written stays nil, and the watch event of the write
+		// wakes the component.
 		if response, failed := i.convert.ofResponse(obj); failed == nil {
 			written = response
 		}

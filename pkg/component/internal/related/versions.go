@@ -96,7 +96,7 @@ func (v *versions) put(incoming *object, writer types.NamespacedName) effects {
 // complete stores the body and the digest of the current version of an object.
 func (v *versions) complete(key client.ObjectKey, stored, read *object, writer types.NamespacedName) effects {
 	if read.needsRead() {
-		return effects{} // An event of a version that is known.
+		return effects{} // A watch event of a version that is known.
 	}
 	stored.digest, stored.partErr = read.digest, read.partErr
 	found := v.comparison.ofRead(stored, read)
@@ -110,8 +110,8 @@ func (v *versions) complete(key client.ObjectKey, stored, read *object, writer t
 	return v.follow(found, change{key: key, after: stored, writer: writer})
 }
 
-// storeRead stores an object that was read. A version that the watch has not shown yet is stored like an event, so that
-// it is not read again.
+// storeRead stores an object that was read. A version that the watch has not shown yet is stored like a watch event, so
+// that it is not read again.
 func (v *versions) storeRead(key client.ObjectKey, read *object) effects {
 	stored := v.objects[key]
 	switch {

@@ -17,15 +17,15 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/show"
 )
 
-const eventsHelp = `Show the events of the component NAME, the newest last. With --dependents also show the events of
+const eventsHelp = `Show the Events of the component NAME, the newest last. With --dependents also show the Events of
 its dependents, and of the replica sets, jobs and pods that Kubernetes creates for the dependents. If such an object
-was deleted, its events are left out, because its owner is not known. With --watch the command shows each new event
+was deleted, its Events are left out, because its owner is not known. With --watch the command shows each new Event
 once, with -o json as a document.
 
-An event of the component has the reason of its condition Ready. It is Applied if the operator changed dependents of
+An Event of the component has the reason of its condition Ready. It is Applied if the operator changed dependents of
 a component that is not ready yet, and Repaired if it repaired dependents of a component that stays ready.
 
-By default, API servers keep events for an hour.`
+By default, API servers keep Events for an hour.`
 
 // eventFormats does not contain the format name, because persons do not refer to Events by name.
 var eventFormats = []show.Format{show.FormatWide, show.FormatJSON, show.FormatYAML}
@@ -44,7 +44,7 @@ func NewEvents(base command.Base) *cobra.Command {
 	o := &eventOptions{Console: base.Console, clusters: base.Clusters}
 	cmd := &cobra.Command{
 		Use:   "events NAME | TYPE/NAME",
-		Short: "Show the events of a component and its dependents",
+		Short: "Show the Events of a component and its dependents",
 		Long:  eventsHelp,
 		Args:  command.Takes(0, command.TheComponent),
 		RunE: command.Work(func(ctx context.Context, args []string) error {
@@ -60,9 +60,9 @@ func NewEvents(base command.Base) *cobra.Command {
 		ValidArgsFunction: base.Completer.Component,
 	}
 	cmd.Flags().BoolVarP(&o.dependents, "dependents", "d", false,
-		"also show the events of the dependents, and of the objects that Kubernetes creates for them")
-	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue to show new events")
-	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only events of these types: Normal, Warning")
+		"also show the Events of the dependents, and of the objects that Kubernetes creates for them")
+	cmd.Flags().BoolVarP(&o.watch, "watch", "w", false, "continue to show new Events")
+	cmd.Flags().StringSliceVar(&o.types, "types", nil, "show only Events of these types: Normal, Warning")
 	command.AddOutputFlag(cmd, &o.output, eventFormats)
 	completion.Values(cmd, "types", corev1.EventTypeNormal, corev1.EventTypeWarning)
 	return cmd
@@ -96,7 +96,7 @@ func (o *eventOptions) run(ctx context.Context, name string, out show.Output) er
 		return err
 	}
 	if len(found) == 0 && !out.Structured() && !o.watch {
-		_, err := fmt.Fprintf(o.ErrOut, "There are no events of %s.\n", target)
+		_, err := fmt.Fprintf(o.ErrOut, "There are no Events of %s.\n", target)
 		return err
 	}
 	if err := show.NewEvents(found).Print(out, time.Now()); err != nil || !o.watch {

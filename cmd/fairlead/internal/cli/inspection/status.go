@@ -25,7 +25,7 @@ import (
 
 const statusHelp = `Show the status of the component NAME: its state with the time of the last change, the dependents
 that it waits for with reasons, the blockers of its deletion, its conditions, revision and source, and the time of the
-next reconciliation. For dependents that are not ready, the command shows causes from events, pods and other objects
+next reconciliation. For dependents that are not ready, the command shows causes from Events, pods and other objects
 of the dependent that you may read.
 
 The exit code is 0 if the component is Ready for its current spec, and 1 if it is not, or if no operator serves
@@ -39,11 +39,11 @@ target and the UID.
 The table NOT READY has at most three causes of a dependent. What you may not read is left out, and so are the
 causes in another cluster:
 
-    all dependents           the latest Warning event of each reason
+    all dependents           the latest Warning Event of each reason
     workloads, pods          pods that are not created or not scheduled;
                              containers that do not start or that failed, with
                              the exit code and the last line of the log;
-                             Warning events of pods; unbound claims
+                             Warning Events of pods; unbound claims
     PersistentVolumeClaim    a storage class that does not exist
     APIService, webhook configuration
                              no ready endpoint of its Service

@@ -20,7 +20,7 @@ which the dependents are applied.
 The command lists the dependents in the component's inventory, the dependents that the component waits for, and the
 objects that it only observes. It reads their readiness from the live objects. A dependent that is missing or cannot
 be read has a reason. A dependent that is ready, but whose last update failed, has the state NotUpdated. For
-dependents that are not ready, the command shows the causes that events, pods and other objects below them report,
+dependents that are not ready, the command shows the causes that Events, pods and other objects below them report,
 as far as you may read these.
 
 Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored, as the live
