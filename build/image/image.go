@@ -189,7 +189,7 @@ func write(o options, index v1.ImageIndex, bills []v1.Image) error {
 	return os.Rename(folder, o.output)
 }
 
-// makeRoom removes an older layout in the folder output. It returns an error if the folder has other content.
+// makeRoom removes an older layout in the folder output. It returns an error if the folder contains anything else.
 func makeRoom(output string) error {
 	entries, err := os.ReadDir(output)
 	if errors.Is(err, os.ErrNotExist) {

@@ -119,7 +119,7 @@ var _ = Describe("A tenant whose components render for long", func() {
 	)
 })
 
-// removeComponents deletes all components of a namespace, and waits until they are gone.
+// removeComponents deletes all components of a namespace, and waits until none of them exists.
 func removeComponents(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	Expect(administrator.DeleteAllOf(ctx, &v1alpha1.Component{}, client.InNamespace(namespace))).To(Succeed())

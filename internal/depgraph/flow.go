@@ -136,7 +136,7 @@ func (f flow) late(order []int) []error {
 	return errs
 }
 
-// orderOf returns the last order of an object; the index has its first occurrence.
+// orderOf returns the last order of an object; the index contains its first occurrence.
 func (f flow) orderOf(i int) int { return f.lastOrders[f.objects[i].Key] }
 
 // ValueEdges returns the objects whose exported values each object of a set uses, in its holes and in its conditions,

@@ -163,7 +163,7 @@ func anyNamespace(key manifests.Key) manifests.Key {
 	return key
 }
 
-// similar returns advice if the set has an object of the same name and another type or namespace.
+// similar returns advice if the set contains an object of the same name and another type or namespace.
 func (g *graph) similar(wanted manifests.Key) string {
 	var found []manifests.Key
 	for key := range g.objects {

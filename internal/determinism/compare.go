@@ -49,7 +49,7 @@ type Difference struct {
 	// Shape describes the differences in structure: objects or fields that only one rendering has, and lists of
 	// different lengths. Each text names the object and the field, and no value.
 	Shape []string
-	// Values are the fields that both renderings have with different values.
+	// Values are the fields that both renderings contain with different values.
 	Values []Field
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // Merge returns a copy of a rendering in which some fields have the values of an earlier rendering. If the earlier
-// rendering has no value for some of the fields, for example in a new object, Merge returns these fields and no
+// rendering contains no value for some of the fields, for example in a new object, Merge returns these fields and no
 // rendering. It does not mix the values of two renderings, because they may not fit together, such as a certificate and
 // a private key. The arguments are not changed.
 func Merge(

@@ -44,8 +44,8 @@ func (costs) CallCost(function, overload string, args []ref.Val, result ref.Val)
 // limited is a call or a literal whose value is checked.
 type limited struct{ interpreter.InterpretableV2 }
 
-// limitValue makes the evaluation fail as soon as a call, a list or a map has a value that is too large. Each step can
-// double a value at no cost, because lists share their elements.
+// limitValue makes the evaluation fail as soon as a call, a list or a map contains a value that is too large. Each step
+// can double a value at no cost, because lists share their elements.
 func limitValue(i interpreter.Interpretable) (interpreter.Interpretable, error) {
 	switch inner := i.(type) {
 	case interpreter.InterpretableAttribute, interpreter.InterpretableConst:

@@ -61,8 +61,8 @@ func ValueElement(item any) string { return "v:" + encode(item) }
 // number and protocol.
 var keyDefaults = map[string]any{"protocol": "TCP"}
 
-// matchesKey reports whether an item of a list has the key fields and values in an element k:{…}. If the item lacks a
-// key field, the default of the field is compared. If no default is known, the field matches.
+// matchesKey reports whether an item of a list contains the key fields and values in an element k:{…}. If the item
+// lacks a key field, the default of the field is compared. If no default is known, the field matches.
 func matchesKey(item map[string]any, element string) bool {
 	text, ok := strings.CutPrefix(element, "k:")
 	if !ok {

@@ -34,8 +34,8 @@ type Part struct {
 	program *expression.Program
 }
 
-// parseHoles parses a text into literal texts and holes. It returns nil if the text has no hole. The budget bounds the
-// expressions. With an error, it returns the parts before the hole that is not valid.
+// parseHoles parses a text into literal texts and holes. It returns nil if the text contains no hole. The budget bounds
+// the expressions. With an error, it returns the parts before the hole that is not valid.
 func parseHoles(text string, scope expression.Scope, budget *expression.Budget) ([]Part, error) {
 	var parts []Part
 	for rest := text; ; {

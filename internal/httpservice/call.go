@@ -160,7 +160,7 @@ func (e *Endpoint) refusal(response *http.Response) *Error {
 
 // RetryAfter returns the delay that an answer requests with the header Retry-After, at most MaxRetryAfter. It returns
 // false if the header is missing or cannot be read. The header has a number of seconds or a date. A date is compared
-// with the header Date of the same answer, or with now if the answer has no date.
+// with the header Date of the same answer, or with now if the answer contains no date.
 func RetryAfter(header http.Header, now time.Time) (delay time.Duration, found bool) {
 	text := header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {

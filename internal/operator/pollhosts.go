@@ -12,7 +12,7 @@ import (
 // operator can reach, so the default is none.
 type PollHosts []string
 
-// ParsePollHosts parses hosts that are separated by commas. An empty text has no hosts. All ports of a host are
+// ParsePollHosts parses hosts that are separated by commas. An empty text contains no hosts. All ports of a host are
 // allowed, so a host with a scheme, a port or a path is an error.
 func ParsePollHosts(text string) (PollHosts, error) {
 	if strings.TrimSpace(text) == "" {

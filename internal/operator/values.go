@@ -103,7 +103,7 @@ func keysOf(data map[string][]byte) string {
 	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
 }
 
-// parseValues parses a single YAML document, which must be a map. Like in Helm, an empty document has no values. It
+// parseValues parses a single YAML document, which must be a map. As in Helm, an empty document contains no values. It
 // also returns the keys that occur twice in a map.
 func parseValues(text []byte) (map[string]any, []yamltext.Duplicate, error) {
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {

@@ -187,7 +187,7 @@ func (w *webhooks) read(ctx context.Context, c *v1alpha1.Component, id string, l
 	return secret, err
 }
 
-// keyError says that a Secret has no key of signatures.
+// keyError says that a Secret contains no key of signatures.
 type keyError string
 
 // Error implements error.

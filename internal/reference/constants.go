@@ -78,8 +78,8 @@ func constantOf(group *ast.GenDecl, spec ast.Spec) (*Constant, error) {
 
 var word = regexp.MustCompile(`\w+`)
 
-// Rows returns a row for each constant whose name has a prefix. The row has the value as code and the meaning, in which
-// the names of constants are replaced by their values, as code: a reader of the page writes YAML.
+// Rows returns a row for each constant whose name has a prefix. The row contains the value as code and the meaning, in
+// which the names of constants are replaced by their values, as code: a reader of the page writes YAML.
 func Rows(constants []Constant, prefix string) [][]string {
 	values := map[string]string{}
 	for _, c := range constants {

@@ -143,7 +143,7 @@ func receiverOf(d *ast.FuncDecl) string {
 }
 
 // Vanished returns the names in the lines of an older API that the newer one has no longer, with one of their lines.
-// The members and methods of a type that is gone as a whole are left out.
+// The members and methods of a type that was removed as a whole are left out.
 func Vanished(older, newer []string) map[string]string {
 	gone := map[string]string{}
 	for _, line := range older {

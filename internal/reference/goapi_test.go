@@ -12,8 +12,8 @@ import (
 	"github.com/fairlead-io/fairlead/internal/reference"
 )
 
-// The file go-api-base.txt has the names of the last version that users have. It is replaced with go-api.txt when a
-// version is released, and the lists of docs/upgrading.md begin anew.
+// The file go-api-base.txt contains the names of the last version that users have. When a version is released,
+// go-api.txt replaces the file, and the lists of docs/upgrading.md are emptied.
 const baseOfTheGoAPI = "go-api-base.txt"
 
 func TestReferenceOfTheGoAPI(t *testing.T) {

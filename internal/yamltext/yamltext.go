@@ -106,8 +106,8 @@ func duplicatesOf(node *yamlnode.Node, found []Duplicate) []Duplicate {
 	return found
 }
 
-// Single returns a YAML stream in which each map has only the last value of each key, and the duplicate keys. A stream
-// without duplicates, and one that cannot be parsed, is returned unchanged.
+// Single returns a YAML stream in which each map contains only the last value of each key, and the duplicate keys. A
+// stream without duplicates, and one that cannot be parsed, is returned unchanged.
 func Single(stream []byte) ([]byte, []Duplicate) {
 	var documents []*yamlnode.Node
 	var duplicates []Duplicate

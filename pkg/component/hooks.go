@@ -45,7 +45,7 @@ type Hooks[T Component] struct {
 	// nothing is deleted. After the hook has succeeded, it is called again only if the operator is restarted during the
 	// deletion.
 	PreDelete Hook[T]
-	// PostDelete is called when all dependents are gone. As long as the hook fails, the component is not removed. The
+	// PostDelete is called when no dependent exists any more. As long as the hook fails, the component is not removed. The
 	// hook may be called again after it succeeded, if the finalizer could not be removed from the component.
 	PostDelete Hook[T]
 	// PostFailure is called at the end of a pass that failed, also in a deletion: a step or a hook returned an error, or
@@ -95,7 +95,7 @@ type DependentReader interface {
 	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
 	// Desired returns a manifest of this pass, with the labels and annotations of the reconciler. It makes no request.
 	// Values that the annotation bind inserts are not in it. An object whose condition include-when is false has a
-	// manifest, too. The error is IsNotFound if the rendering has no such object. Only the hooks PostReconcile,
+	// manifest, too. The error is IsNotFound if the rendering contains no such object. Only the hooks PostReconcile,
 	// PostFailure and PostPass can call it: before them, and in a deletion, nothing is rendered, and the error says so.
 	// The caller may change the object.
 	Desired(key manifests.Key) (*unstructured.Unstructured, error)

@@ -271,7 +271,7 @@ type Names struct {
 
 	// Finalizer is the finalizer on components; "<name>/finalizer" by default. A component with one of PreviousFinalizers,
 	// or with the default finalizer, is held, too; the first pass replaces these finalizers by Finalizer in one write. A
-	// component that is being deleted keeps them until its dependents are gone. Finalizer needs a domain, such as
+	// component that is being deleted keeps them until its dependents no longer exist. Finalizer needs a domain, such as
 	// example.com/finalizer; PreviousFinalizers may be names without a domain.
 	Finalizer          string
 	PreviousFinalizers []string

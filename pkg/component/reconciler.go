@@ -68,7 +68,7 @@ func NewReconciler[T Component](name string, g generator.Generator, o Options) *
 }
 
 // Finalizer returns the finalizer that the reconciler adds to components. The finalizer is removed when the dependents
-// of a deleted component are gone.
+// of a deleted component no longer exist.
 func (r *Reconciler[T]) Finalizer() string { return r.options.finalizers(r.name).Own }
 
 // WithHooks adds hooks and returns the reconciler. It may be called several times: hooks of the same kind are called in

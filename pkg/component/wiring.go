@@ -110,7 +110,7 @@ func (r *Reconciler[T]) build(
 		Conditions: r.options.conditionNames(), Spent: passMetrics.CountRendering,
 	})
 	r.forgetters.OfComponent(renderer.ForgetSource)
-	// The objects of a rendering have the owner id in their labels.
+	// The labels of the objects of a rendering contain the owner id.
 	r.forgetters.OfOwner(func(owner manifests.Owner) {
 		renderer.Drop(types.NamespacedName{Namespace: owner.Namespace, Name: owner.Name})
 	})

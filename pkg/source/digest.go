@@ -10,7 +10,7 @@ import (
 )
 
 // Digest returns the digest of a source. It covers the paths of files and folders, and the content of files. It depends
-// neither on the archive format nor on the times and modes of files. The result has 64 hexadecimal digits.
+// neither on the archive format nor on the times and modes of files. The result consists of 64 hexadecimal digits.
 func Digest(fsys fs.FS) (string, error) {
 	sum := sha256.New()
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {

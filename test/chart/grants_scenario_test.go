@@ -115,7 +115,7 @@ func exerciseEverything(ctx context.Context, namespace string, everyNamespace bo
 	Eventually(details(ctx, namespace, unserved.Name)).WithTimeout(time.Minute).Should(ContainSubstring("nobody"))
 
 	// While an aggregated API has no server, Kubernetes cannot empty a namespace that is being deleted. It tries again
-	// after 5, 10, 20 and 40 seconds. So this API is gone before a component deletes its namespace.
+	// after 5, 10, 20 and 40 seconds. So this API is deleted before a component deletes its namespace.
 	Expect(admin.Delete(ctx, unserved)).To(Succeed())
 	Expect(cluster.AwaitDefinitionGone(ctx, "buoys."+namespace+".example.com.unserved")).To(Succeed())
 	Eventually(gone(ctx, unserved)).WithTimeout(time.Minute).Should(Succeed())

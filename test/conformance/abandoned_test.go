@@ -32,7 +32,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		return g
 	}
 	// strip deletes a component, and removes all of its finalizers before the operator can do anything. giveUp also waits
-	// until the component is gone.
+	// until the component no longer exists.
 	strip := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })

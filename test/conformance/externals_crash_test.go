@@ -93,8 +93,8 @@ func expectResolved(ctx context.Context, g *gadget.Gadget, operator string, clou
 	}).WithPolling(100 * time.Millisecond).Should(HavePrefix("True Ready"))
 }
 
-// expectDeleted deletes a component, resolves the uncertain creates, and waits until the component and its things are
-// gone, and the Secret with the states, too.
+// expectDeleted deletes a component, resolves the uncertain creates, and waits until the component, its things and the
+// Secret with the states no longer exist.
 func expectDeleted(ctx context.Context, g *gadget.Gadget, operator string, cloud *componenttest.Cloud) {
 	GinkgoHelper()
 	if current(ctx, g).DeletionTimestamp == nil {

@@ -126,7 +126,7 @@ var _ = Describe("Many externals:", slow, func() {
 		many := newGadget(ctx, namespace, "many", text.String(), servedBy(operator))
 		Eventually(func() int { return cloud.Effects("Create") }).Should(BeNumerically(">", count/20))
 		// The only worker is free while all other creates are held. An operator without externals measures the machine at
-		// the same time; the report has both times.
+		// the same time; the report contains both times.
 		besides, alone := make([]time.Duration, 7), make([]time.Duration, 7)
 		for i := range besides {
 			besides[i] = ready(operator, fmt.Sprintf("beside-%d", i))

@@ -182,7 +182,7 @@ var _ = Describe("Public charts:", func() {
 		Eventually(ctx, waiting).Should(ContainElement(
 			And(HaveField("Dependent", "Deployment.apps "+namespace+"/"+name), HaveField("Reason", reason))))
 	}
-	// bound returns the deviations from the state in which both charts have the values of each other.
+	// bound returns the deviations from the state in which both charts contain the values of each other.
 	bound := func(ctx context.Context, ip, rollout string) []string {
 		GinkgoHelper()
 		var deviations []string

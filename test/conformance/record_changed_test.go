@@ -67,7 +67,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		settle(ctx, operator)
 		return g, older
 	}
-	// expectRecorded waits until the record has both ConfigMaps and the gadget is ready.
+	// expectRecorded waits until the record contains both ConfigMaps and the gadget is ready.
 	expectRecorded := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "newer"))

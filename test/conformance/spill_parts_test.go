@@ -144,7 +144,7 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 	})
 
 	// An apply makes two writes to Secrets before the dependents (two parts), two after them, and two for each part of a
-	// former record.
+	// previous record.
 	for after, where := range map[int64]string{
 		1: "between the parts of the first record", 3: "between the parts of the second record",
 		5: "before a part of a former record is deleted", 6: "between the parts of a former record",

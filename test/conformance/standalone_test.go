@@ -130,7 +130,7 @@ func (s *standalone) fails(ctx context.Context, text string) error {
 	return failed
 }
 
-// finish deletes the gadget and makes passes until it is gone.
+// finish deletes the gadget and makes passes until the gadget no longer exists.
 func (s *standalone) finish(ctx context.Context) {
 	GinkgoHelper()
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, s.gadget))).To(Succeed())

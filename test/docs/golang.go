@@ -60,7 +60,7 @@ type program struct {
 	depth int
 }
 
-// assemble returns the program of a page, or nil if the page has no Go block.
+// assemble returns the program of a page, or nil if the page contains no Go block.
 func assemble(page *Page) (*program, error) {
 	p := &program{}
 	found := false

@@ -67,7 +67,7 @@ const directivePrefix = "docs:"
 // reasonPrefix is the prefix of comments with the reason why the next block is not run.
 const reasonPrefix = noRun + ":"
 
-// Has reports whether the page has a directive.
+// Has reports whether the page contains a directive.
 func (p *Page) Has(directive string) bool { return slices.Contains(p.Directives, directive) }
 
 // Pages reads the pages of the root, the README of the chart, those of the examples and of the laboratory, and all

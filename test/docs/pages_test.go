@@ -86,7 +86,7 @@ func absolute(t *testing.T, path string) string {
 	return result
 }
 
-// runs reports whether a page has blocks that need a cluster or a shell.
+// runs reports whether a page contains blocks that need a cluster or a shell.
 func runs(page *docs.Page) bool {
 	for _, block := range page.Blocks {
 		switch action, err := block.Decide(); {

@@ -61,7 +61,7 @@ type backend interface {
 	// user returns a kubeconfig for a user in the given groups.
 	user(ctx context.Context, name string, groups []string) ([]byte, error)
 	// restartAPIServer kills the API server, starts another one, and waits until it is ready. It returns the time at which
-	// the former API server had ended.
+	// the previous API server had ended.
 	restartAPIServer(ctx context.Context) (killed time.Time, err error)
 	// stop ends all processes, and returns when they have ended.
 	stop() error

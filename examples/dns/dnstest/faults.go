@@ -27,7 +27,7 @@ type Call struct {
 type Fault struct {
 	// LoseAnswer does the work and closes the connection without an answer.
 	LoseAnswer bool
-	// Delay is the time before the work is done. The work is done also if the client is gone by then.
+	// Delay is the time before the work is done. The work is done even if the client has closed the connection by then.
 	Delay time.Duration
 	// Until delays the work until the channel is closed.
 	Until <-chan struct{}

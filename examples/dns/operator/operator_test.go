@@ -332,8 +332,8 @@ func testDelete(t *testing.T, w *world) {
 	}, time.Minute).Should(ConsistOf("dns-api"), "no record is left, and no finalizer on the credentials")
 }
 
-// testCrash kills the operator while the service works on a create. The service creates the record when the operator is
-// gone, so nobody gets the answer. Another operator must find the record.
+// testCrash kills the operator while the service works on a create. The service creates the record when the operator no
+// longer runs, so nobody gets the answer. Another operator must find the record.
 func testCrash(t *testing.T, w *world) {
 	host := "www.crash.example.com"
 	release := make(chan struct{})

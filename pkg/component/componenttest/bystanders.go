@@ -61,7 +61,7 @@ func (p *run[C]) setUpBystander(ctx context.Context, o client.Object) error {
 }
 
 // checkBystanders says which objects of others were touched. A Secret with credentials of the component is released
-// soon after the component is gone.
+// soon after the end of the component's deletion.
 func (p *run[C]) checkBystanders(ctx context.Context) error {
 	deadline := time.Now().Add(p.Timeout)
 	for _, before := range p.bystanders {

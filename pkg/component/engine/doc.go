@@ -18,7 +18,7 @@
 //   - it adds a finalizer to the object, before anything else is written;
 //   - it applies the manifests that the caller renders, and adds each dependent to the inventory before its create;
 //   - if the object is being deleted, it deletes the dependents, which needs no rendering;
-//   - it removes the finalizer when all dependents are gone.
+//   - it removes the finalizer when no dependent exists any more.
 //
 // Apply and Delete do the same for an owner that is not an object, such as a set with a name. The example of this
 // package is a complete controller.

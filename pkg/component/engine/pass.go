@@ -20,7 +20,7 @@ type Pass struct {
 	// JSON values.
 	Parameters map[string]any
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
-	// that a deletion applies after all other dependents are gone. The objects of both lists are in the form that
+	// that a deletion applies when the other dependents no longer exist. The objects of both lists are in the form that
 	// normalise.Manifests returns, and are deleted at the end.
 	PreDelete, PostDelete []manifests.Object
 	// Revision counts the changes of the inputs that Desired was rendered from. Rendition counts how often the inputs

@@ -26,8 +26,8 @@ import (
 // Reconcile makes one pass over the dependents of an object, which the caller has just read. It adds the finalizer
 // NAME/finalizer to the object, where NAME is the name of the engine, before it writes anything else, and applies what
 // render returns. If the object is being deleted, Reconcile deletes the dependents without a call of render, and
-// removes the finalizer after all of them are gone. The dependents stay as they are while the object has finalizers of
-// other controllers.
+// removes the finalizer when none of them exists any more. The dependents stay as they are while the object has
+// finalizers of other controllers.
 //
 // p is as for Apply, without an owner. p.Wake is by default the event source of Source. The caller must call Reconcile
 // again after an error, and when Outcome.NextDue is due; see ResultOf. If the object does not exist any more, the

@@ -121,8 +121,8 @@ func (s *Standalone) apply(
 	return record.run(ctx, p, state, s.engine.Apply)
 }
 
-// Delete makes a pass like Engine.Delete. p is as for Apply; a deletion needs no rendering. When all dependents are
-// gone, Delete also deletes the Secret and drops the state of the owner from memory: the outcome is done then.
+// Delete makes a pass like Engine.Delete. p is as for Apply; a deletion needs no rendering. When no dependent exists
+// any more, Delete also deletes the Secret and drops the state of the owner from memory: the outcome is done then.
 func (s *Standalone) Delete(ctx context.Context, p Pass) (result.Outcome, error) {
 	return s.remove(ctx, p, loading{deleting: true})
 }

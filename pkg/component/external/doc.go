@@ -32,7 +32,8 @@
 //	   "state": "…"},                     // the state of the answer to create
 //	 "references": [{"kind": "Secret", "namespace": "prod", "name": "db-admin", "data": {"password": "…"}}]}
 //
-// The method info has no external. The method list has externals, a list of such maps without applied and state.
+// The call of info contains no external. The call of list contains externals, a list of such maps without applied and
+// state.
 //
 // The answer has status 200. Fields that are not needed may be missing, and unknown fields are ignored:
 //
@@ -46,8 +47,9 @@
 //	   "pollAfter": "5m"},                // the next observation; without it the poll interval holds
 //	 "findings": {"immutable": ["spec.charset"]}} // changes from applied to spec that cannot be made
 //
-// The answer to find has found (true or false), and external with the id. The answer to list has externals, which are
-// maps with the id. The answer to delete is empty. The answer to info has times with the defaults of Options:
+// The answer to find contains found (true or false), and external with the id. The answer to list contains externals,
+// which are maps with the id. The answer to delete is empty. The answer to info contains times with the defaults of
+// Options:
 //
 //	"info": {"kind": "Schema", "creates": true, "updates": true, "deletes": true, "finds": true, "lists": false,
 //	  "timeout": "30s", "poll": "1m", "settle": "5s", "idempotentFor": "0s", "concurrency": 4, "rate": 10, "burst": 20}

@@ -28,9 +28,9 @@ type Driver interface {
 	Check(r Request) Findings
 	// Observe returns the state of the external r.ID.
 	Observe(ctx context.Context, r Request) (Answer, error)
-	// Create creates an external. The answer has its id and its state. It has no observed state, and a message that
-	// says why, if this state cannot be used. With ErrExists the answer has the id of the existing external if it is
-	// known.
+	// Create creates an external. The answer contains its id and its state. If the observed state cannot be used, the
+	// answer contains a message with the cause, and no state. With ErrExists the answer contains the id of the existing
+	// external if it is known.
 	Create(ctx context.Context, r Request) (Answer, error)
 	// Update observes the external r.ID and brings it to r.Spec.
 	Update(ctx context.Context, r Request) (Answer, error)

@@ -134,8 +134,8 @@ func (d *driver[S, O]) Observe(ctx context.Context, r Request) (Answer, error) {
 	})
 }
 
-// Create implements Driver. If the observed state of the new external cannot be used, the answer has no observed state,
-// and its message says why: the id of an external that exists must not be lost.
+// Create implements Driver. If the observed state of the new external cannot be used, the answer contains no observed
+// state, and its message says why: the id of an external that exists must not be lost.
 func (d *driver[S, O]) Create(ctx context.Context, r Request) (Answer, error) {
 	if d.creator == nil {
 		return Answer{}, d.unsupported("Create")

@@ -26,7 +26,7 @@ const maxErrorBody = 2 << 10
 //	other 300 to 499      Refused
 //	other 500 and above   an error that says nothing about the effect
 //
-// Retry-After is a number of seconds or a date. More than five minutes count as five minutes. The message has the
+// Retry-After is a number of seconds or a date. More than five minutes count as five minutes. The message contains the
 // method, the path without the query, the status, and at most 2 KiB of the body. HTTPError reads the body and does not
 // close it. A Driver removes the values of the referenced Secrets from the message, and shortens it.
 //

@@ -58,8 +58,8 @@ type HTTPCall struct {
 // X-Idempotency-Key are sent in lower case, in which the transport does not notice them.
 //
 // An error before the request is sent is Refused, and so is a redirect. After an error of the connection, and after an
-// answer that is too large or cannot be decoded, it is not known whether the request had an effect. An error has the
-// path of the address without the query.
+// answer that is too large or cannot be decoded, it is not known whether the request had an effect. An error contains
+// the path of the address without the query.
 func (c HTTPCall) Do(ctx context.Context, result any) error {
 	for wait := minWait; ; wait *= 2 {
 		err := c.once(ctx, result)

@@ -139,7 +139,7 @@ type Ref[S any] struct {
 	// ID identifies the external. It is empty for Create and Find.
 	ID string
 	// Token identifies the attempts to create one external: 40 hexadecimal digits. An external that is created again after
-	// it was gone, or with another spec, has another token.
+	// its deletion, or with another spec, has another token.
 	Token string
 	// State is Created.State. It is empty for an external that was adopted, or that Identifier, Finder or a person found
 	// after its answer or its record was lost. So a kind with a State must be able to work without it.

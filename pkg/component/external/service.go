@@ -194,7 +194,7 @@ func (s *service) foundIn(document answerDocument) (id string, found bool, err e
 }
 
 // List implements Driver. It makes as many calls as the specs need, because the size of a call is limited. If several
-// of the externals have the same id, the answer has the first of them.
+// of the externals have the same id, the answer contains the first of them.
 func (s *service) List(ctx context.Context, a Account, externals []Request) (map[int]Answer, error) {
 	positions := map[string]int{}
 	var batches [][]externalDocument
@@ -257,7 +257,7 @@ func (s *service) one(ctx context.Context, m method, r Request, means error) (an
 	return document, err
 }
 
-// post sends a call and returns the answer. If the answer has an error, both are returned.
+// post sends a call and returns the answer. If the answer contains an error, both are returned.
 func (s *service) post(ctx context.Context, document callDocument, what call) (answerDocument, error) {
 	document.typeMeta = typeMeta{APIVersion: Group + "/" + Version, Kind: callKind}
 	document.ExternalKind = s.info.Kind

@@ -124,7 +124,8 @@ func (p Preview[T]) run(
 	c := &reconcile.Component{Object: copied, State: &reconcile.State{}, Declared: pass.Author.Declare(copied)}
 	c.AdoptUnowned = p.AdoptUnowned
 	last := copied.GetStatus().Revision
-	// A pass whose rendering has outdated values of exports is made again, as by the reconciler. Pass.Apply bounds this.
+	// A pass whose rendering contains outdated values of exports is made again, as by the reconciler. Pass.Apply bounds
+	// this.
 	for again := true; again; {
 		o, err := simulate(pass, ctx, c)
 		if err != nil {

@@ -112,7 +112,7 @@ type Step struct {
 	Change
 	Effect Effect
 	// Turn is the number of the turn, from 1, in which the step is made. The steps of a turn are made at the same time.
-	// The next turn begins when all objects of this turn are ready or gone.
+	// The next turn begins when all objects of this turn are ready or deleted.
 	Turn int
 	// Phase is the deletion phase (pre-delete or post-delete) in which the object is applied; empty for ordinary
 	// dependents.

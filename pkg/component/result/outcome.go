@@ -15,7 +15,8 @@ type Outcome struct {
 	// Observed are the desired objects that are only read, by the reconcile policy observe. They are not in Inventory.
 	Observed []metav1alpha1.InventoryEntry
 	// LeftOut are the first ten objects of Pass.Desired that are not applied because their condition include-when or
-	// active-when is false. The message has the condition, and the values that it read. It never has values of Secrets.
+	// active-when is false. The message contains the condition, and the values that it read. It never contains values of
+	// Secrets.
 	LeftOut []metav1alpha1.DependentReport
 	// Applied is set if all desired objects have been applied.
 	Applied bool

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Only the operator asks externals, so Tree does not know their states. The status has the states.
+// Only the operator asks externals, so Tree does not know their states. The status contains the states.
 func ExampleAddExternals() {
 	orders := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "orders"}
 	users := manifests.Key{Group: manifests.ExternalGroup, Kind: "Schema", Name: "users"}

@@ -14,7 +14,7 @@ import (
 )
 
 // Inventory returns the record of the dependents of a component, from its status or from the Secrets that the status
-// names. reader reads in the cluster of the component. If some entries cannot be parsed, the result has all other
+// names. reader reads in the cluster of the component. If some entries cannot be parsed, the result contains all other
 // entries, and the error joins the parse errors.
 func Inventory(
 	ctx context.Context, reader Reader, status *metav1alpha1.Status,

@@ -189,7 +189,7 @@ func reconcilerOf(obj client.Object) string {
 }
 
 // unread returns the node state for a failed read. A response 404 with the cause UnexpectedServerResponse means that
-// the API server does not serve the path of the kind. This response does not mean that the object is gone.
+// the API server does not serve the path of the kind. This response does not mean that the object does not exist.
 func unread(entry metav1alpha1.InventoryEntry, err error) (state result.NodeState, reason, message string) {
 	noSuchPath := apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 	switch {

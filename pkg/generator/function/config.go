@@ -116,8 +116,8 @@ func itemOf(reference generator.Reference, data map[string][]byte) map[string]an
 	return item
 }
 
-// requestOf returns the generator request for a ResourceList. The field Component of the request has only a type, a
-// namespace and a name.
+// requestOf returns the generator request for a ResourceList. The field Component of the request contains only a type,
+// a namespace and a name.
 func requestOf(list *resourceList) (generator.Request, error) {
 	config := list.FunctionConfig
 	if config == nil || config.APIVersion != configAPIVersion || config.Kind != configKind {

@@ -190,8 +190,8 @@ type collector struct {
 func (c *collector) add(told generator.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// The specification has separate fields for an object reference. A result of this package has one text, so the text is
-	// part of the message.
+	// The specification has separate fields for an object reference. A result of this package contains one text, so the
+	// text is part of the message.
 	said := result{
 		Message:  generator.Result{Message: told.Message, Object: told.Object}.String(),
 		Severity: severity(told.Severity),

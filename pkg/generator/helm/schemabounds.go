@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/bounded"
 )
 
-// Limits of the schemas of a chart. The largest schemas of public charts have 10,000 nodes, and nest 30 deep.
+// Limits of the schemas of a chart. The largest schemas of public charts contain 10,000 nodes, and nest 30 deep.
 const (
 	maxSchemaNodes = 100_000
 	maxSchemaDepth = 200

@@ -29,7 +29,7 @@ type buildFiles struct {
 	copies, objects int
 	// warn receives the keys that occur twice in a map; see single. It is nil in the first attempt of a build.
 	warn func(*manifests.FileError)
-	// found is set if a file has such a key.
+	// found is set if a file contains such a key.
 	found bool
 	// traced is the folder whose kustomization adds the origin to each object; empty if origins are not requested.
 	traced string

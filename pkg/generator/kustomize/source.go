@@ -55,7 +55,7 @@ type checked struct {
 	// sorts is set if kustomize sorts the objects, by default or by sortOptions. labels is set if the kustomization asks
 	// for the label of kustomize.
 	sorts, labels bool
-	// isPlain is set if the entry folder has no kustomization. Then the field plain contains its manifests.
+	// isPlain is set if the entry folder contains no kustomization. Then the field plain contains its manifests.
 	isPlain bool
 	plain   []rendering.File
 	// copies and objects are those of the tree.

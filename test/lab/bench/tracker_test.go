@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// observed returns a component whose status has the observed generation 2.
+// observed returns a component whose status contains the observed generation 2.
 func observed(name string, generation int64, conditions ...string) *v1alpha1.Component {
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, Generation: generation}}
 	for _, of := range conditions {

@@ -123,7 +123,7 @@ func (s *stage) createOnly(ctx context.Context, w workload) error {
 	})
 }
 
-// remove deletes the components, and waits until they are gone.
+// remove deletes the components, and waits until they no longer exist.
 func (s *stage) remove(ctx context.Context, w workload) error {
 	err := parallel(ctx, creators, w.components, func(ctx context.Context, i int) error {
 		return s.admin.Delete(

@@ -145,7 +145,7 @@ func waitUntilWithdrawn(ctx context.Context, c client.Client, namespace string) 
 	})
 }
 
-// missingGiver deletes the giver after the gadget is gone, and returns what is left over of it.
+// missingGiver deletes the giver after the deletion of the gadget, and returns which parts of the giver still exist.
 func missingGiver(ctx context.Context, c client.Client, namespace string) []string {
 	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "app"}, &gadget.Gadget{})
 	if !apierrors.IsNotFound(err) {

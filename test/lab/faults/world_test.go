@@ -32,7 +32,7 @@ type world struct {
 	// cycles counts how often a source was removed and added again.
 	cycles int
 
-	// life is the number of the operator's process. Reports of former ones are ignored.
+	// life is the number of the operator's process. Reports of earlier processes are ignored.
 	life int
 	// seen are the values that the last pass over each component saw.
 	seen map[string]map[string]string

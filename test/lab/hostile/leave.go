@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	// maxLeave is the maximum time in which the hostile components must be gone, or say why they wait.
+	// maxLeave is the maximum time in which the hostile components must be deleted, or say why they wait.
 	maxLeave = 5 * time.Minute
 	// minLeave is the time after which components may wait.
 	minLeave = 20 * time.Second
@@ -36,7 +36,7 @@ func encodeSecret(secret *corev1.Secret) ([]byte, error) {
 	return json.Marshal(map[string]any{"data": secret.Data})
 }
 
-// leave deletes all hostile components, and waits until they are gone or say why they wait.
+// leave deletes all hostile components, and waits until they no longer exist or say why they wait.
 func (a *attacker) leave(ctx context.Context) error {
 	all := &v1alpha1.ComponentList{}
 	if err := a.client.List(ctx, all, client.InNamespace(hostileNamespace)); err != nil {

@@ -19,7 +19,7 @@ const mebibyte = 1 << 20
 
 // These are the tolerances when the resources of the operator's process are compared with those of a newly started
 // process with the same components. They cover goroutines that end later, such as those of network connections, and
-// memory about former objects, such as types that were served before.
+// state of objects that no longer exist, such as types that were served before.
 const (
 	moreGoroutines = 12
 	moreHeap       = 4 * mebibyte

@@ -43,7 +43,7 @@ const (
 	crashLoopTimeout = time.Minute
 )
 
-// folder has the files of the operators until the suite ends.
+// folder contains the files of the operators until the suite ends.
 var folder string
 
 // installChart applies the objects of the chart with its default values.

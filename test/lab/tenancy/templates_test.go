@@ -146,7 +146,7 @@ var _ = Describe("A tenant who writes templates", func() {
 	It("does not exhaust the memory of the operator by many renderings near the limits at "+
 		"the same time", func(ctx SpecContext) {
 		namespace := newTenancy(ctx)
-		// Each rendering has 945,000 nodes. The invalid name ends the pass before an object is sent to the API server.
+		// Each rendering contains 945,000 nodes. The invalid name ends the pass before an object is sent to the API server.
 		text := `{{ range until 5 }}{{ printf "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: A_%d}\n" . }}` +
 			`x: [{{ repeat 63000 "{a: 1}," }}]` + "\n{{ end }}"
 		names := []string{"large-0", "large-1", "large-2"}

@@ -21,7 +21,7 @@ const (
 // it.
 var allSteps = []step{stepInstall, stepUpgrade, stepRepeat, stepRollBack, stepUninstall}
 
-// needsChange reports whether a step is left out if the chart has no value whose change changes the rendering.
+// needsChange reports whether a step is left out if the chart contains no value whose change changes the rendering.
 func (s step) needsChange() bool { return s == stepUpgrade || s == stepRollBack }
 
 // changed reports whether a step applies the changed values.

@@ -306,7 +306,7 @@ func (t *trial) output(ctx context.Context, arguments ...string) ([]byte, error)
 	return output, nil
 }
 
-// values returns the path of the values file for a step. change is set if the chart has a value that the upgrade
+// values returns the path of the values file for a step. change is set if the chart contains a value that the upgrade
 // changes.
 func (t *trial) values(s step, change bool) string {
 	if change && s.changed() {

@@ -17,7 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cli/command"
 )
 
-// TestCommandsOfMessagesParse checks the commands that messages have as a whole: the program accepts their arguments.
+// TestCommandsOfMessagesParse checks the commands that messages contain as a whole: the program accepts their
+// arguments.
 func TestCommandsOfMessagesParse(t *testing.T) {
 	for _, line := range []string{
 		"fairlead delete -n shop web --accept-unknown demo.example.com",

@@ -62,7 +62,8 @@ func applied(ctx context.Context, namespace string, args ...string) {
 // gaps matches the spaces between columns. Their number depends on the length of names.
 var gaps = regexp.MustCompile(`(\S)  +`)
 
-// expectGolden compares an output with a file of testdata. The file has NAMESPACE in place of the spec's namespace.
+// expectGolden compares an output with a file of testdata. The file contains NAMESPACE in place of the spec's
+// namespace.
 func expectGolden(file, namespace, output string) {
 	GinkgoHelper()
 	output = strings.ReplaceAll(output, namespace, "NAMESPACE")

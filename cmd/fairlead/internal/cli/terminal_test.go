@@ -18,7 +18,7 @@ import (
 // hostile has sequences that control a terminal: colours, the cursor, a link, the clipboard, and the direction of text.
 const hostile = "a\x1b[31mb\x1b[2J\x1b]8;;http://example.com\x1b\\c\x1b]52;c;cm0=\x07\rd\u009b2Je\u202ef\u2066g\u2028\x7f"
 
-// expectHarmless fails if an output has a character that controls a terminal.
+// expectHarmless fails if an output contains a character that controls a terminal.
 func expectHarmless(text string) {
 	GinkgoHelper()
 	at := strings.IndexFunc(text, func(r rune) bool {

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kubelet answers the API server's requests for logs in place of a node, because this cluster has no containers. The
+// kubelet answers the API server's requests for logs in place of a node, because this cluster runs no containers. The
 // API server between the command line and the kubelet is a real one.
 type kubelet struct {
 	node string

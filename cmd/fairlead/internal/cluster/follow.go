@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// See is a function that is called with each state of a component, and with nil when the component is gone. It returns
-// true to end the watch.
+// See is a function that is called with each state of a component, and with nil when the component no longer exists. It
+// returns true to end the watch.
 type See func(*unstructured.Unstructured) (bool, error)
 
 // Follow watches a component, and calls see with the state in from and with each later state, until see returns true or

@@ -24,7 +24,7 @@ func (s Selection) options(more ...client.ListOption) []client.ListOption {
 	return append(append([]client.ListOption{client.InNamespace(s.Namespace)}, s.Options...), more...)
 }
 
-// Pages reads a list in pages, and calls visit after each page. During the call, list has the items of this page.
+// Pages reads a list in pages, and calls visit after each page. During the call, list contains the items of this page.
 func (c *Cluster) Pages(ctx context.Context, list client.ObjectList, s Selection, visit func() error) error {
 	token := ""
 	for {

@@ -91,7 +91,7 @@ func (e External) Describe() string {
 // reportedToken finds the token in the report of the operator.
 var reportedToken = regexp.MustCompile(`\btoken ([0-9a-f]{40})\b`)
 
-// reportedNoToken finds the report of the operator that no record has a token. The answer then has no token.
+// reportedNoToken finds the report of the operator that no record contains a token. The answer then contains no token.
 var reportedNoToken = regexp.MustCompile(`, no token\b`)
 
 // token returns the token that an answer must have.
@@ -147,7 +147,8 @@ func answersIn(text string) map[string]resolution {
 	return answers
 }
 
-// forget removes the answer, which the operator has used. last is the component, or nil if it is gone.
+// forget removes the answer, which the operator has used. last is the component, or nil if the component no longer
+// exists.
 func (r *Resolver) forget(ctx context.Context, last *unstructured.Unstructured, key string) error {
 	if last == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// leaving returns the recorded dependents that are not rendered any more. The roles replace the former roles of the
+// leaving returns the recorded dependents that are not rendered any more. The roles replace the previous roles of the
 // component, so without rules for these dependents the component could not prune them.
 func (r Requirements) leaving() []metav1alpha1.InventoryEntry {
 	rendered := map[manifests.Key]bool{}

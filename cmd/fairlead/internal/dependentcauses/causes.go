@@ -129,7 +129,7 @@ func ownWarnings(f Facts) []Cause {
 func warningsOf(f Facts, obj *unstructured.Unstructured) []Cause {
 	var found []Cause
 	for _, e := range latest(f.Warnings[obj.GetUID()]) {
-		// The API server keeps an Event for an hour, even if its cause is gone.
+		// The API server keeps an Event for an hour, even if its cause no longer exists.
 		if e.Reason == "FailedCreate" && hasItsPods(obj) {
 			continue
 		}

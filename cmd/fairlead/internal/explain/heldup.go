@@ -106,7 +106,7 @@ func (e explainer) addState(ctx context.Context, n tree.Node, report metav1alpha
 }
 
 // observation describes an object that a component only observes: its wave, and why the component waits for it. The
-// message has the user that may not read the object.
+// message names the user that may not read the object.
 func observation(key manifests.Key, status *metav1alpha1.Status) (text string, ok bool) {
 	entries, err := metav1alpha1.ParseInventory(status.Observed)
 	i := slices.IndexFunc(entries, func(e metav1alpha1.InventoryEntry) bool {

@@ -125,7 +125,7 @@ func (s *set) waitsFor(o, to *manifests.Object) bool {
 	return b.objects[to.Key] || !to.InGraph() && b.reached && to.Settings.Order < b.wave
 }
 
-// beforeOf returns what comes before an object, apart from the waves before its own. A set has no cycles.
+// beforeOf returns what comes before an object, apart from the waves before its own. A set contains no cycles.
 func (s *set) beforeOf(o *manifests.Object) *before {
 	if known := s.before[o.Key]; known != nil {
 		return known

@@ -16,8 +16,8 @@ import (
 	packed "github.com/fairlead-io/fairlead/pkg/source"
 )
 
-// chartFile is the file with the name and the version of a chart. "helm package" writes it anew, without comments and
-// in another order.
+// chartFile is the file with the name and the version of a chart. "helm package" writes the file again, without
+// comments and in another order.
 const chartFile = "Chart.yaml"
 
 // chartOf returns a digest that is the same for a folder with a chart, and for the archive that "helm package" makes of

@@ -17,8 +17,8 @@ import (
 // clearPause is the time between two requests in which Clear lists the remaining sources.
 const clearPause = 250 * time.Millisecond
 
-// Clear deletes the source ConfigMaps whose only owner is a deleted component with this UID, and waits until they are
-// gone. Garbage collection would also delete them, but up to half a minute later if types were deleted with the
+// Clear deletes the source ConfigMaps whose only owner is a deleted component with this UID, and waits until they no
+// longer exist. Garbage collection would also delete them, but up to half a minute later if types were deleted with the
 // component. If the person may not delete ConfigMaps, Clear waits for garbage collection. If the person may not list
 // ConfigMaps, Clear does nothing.
 func Clear(ctx context.Context, c client.Client, target cluster.Target, uid types.UID) error {

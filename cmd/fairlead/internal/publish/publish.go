@@ -118,7 +118,7 @@ func (p *Publisher) source(ctx context.Context, before *unstructured.Unstructure
 	return current
 }
 
-// isChartIn reports whether an archive has the chart of the request. With a path in the spec, the folders in the
+// isChartIn reports whether an archive contains the chart of the request. With a path in the spec, the folders in the
 // archives matter, and with another generator than Helm all files, so isChartIn returns false.
 func (r Request) isChartIn(before *unstructured.Unstructured, archive []byte) bool {
 	field := func(name string) any {

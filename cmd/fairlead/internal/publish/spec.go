@@ -152,7 +152,7 @@ func ruleOf(obj *unstructured.Unstructured, entry any) metav1alpha1.AdoptRule {
 }
 
 // replaces reports whether an entry permits an object that has the same name as the one that another entry permits, and
-// another UID. The object of the other entry is gone then, so that entry permits nothing any more.
+// another UID. The object of the other entry no longer exists then, so that entry permits nothing any more.
 func replaces(obj *unstructured.Unstructured, entry, other any) bool {
 	now, before := ruleOf(obj, entry), ruleOf(obj, other)
 	differs := now.UID != "" && before.UID != "" && now.UID != before.UID

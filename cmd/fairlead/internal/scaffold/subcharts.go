@@ -15,7 +15,7 @@ import (
 const maxPacked = 8
 
 // belowWrapper returns the folder of a source if it is the only entry of the source, and the source itself otherwise.
-// Archives of helm package and git archive have such a folder.
+// Archives of helm package and git archive contain such a folder.
 func belowWrapper(tree fs.FS) (fs.FS, error) {
 	if tree == nil {
 		return nil, nil
@@ -88,7 +88,7 @@ func unpackSubChart(o Options, packed File, depth int) ([]File, error) {
 	return unpacked, nil
 }
 
-// hasSettings reports whether files have settings of the ready-made operator, which the project's operator ignores.
+// hasSettings reports whether files contain settings of the ready-made operator, which the project's operator ignores.
 func hasSettings(o Options, files []File) bool {
 	return o.OperatorName != readyMade && slices.ContainsFunc(files,
 		func(file File) bool { return settings.Match(file.Content) })

@@ -52,7 +52,7 @@ func explained(err error) error {
 }
 
 // into assigns the values in a map, and returns the result. Whole numbers have type int64, other numbers have type
-// float64. An error has the name of the flag and the number of the assignment among those of this flag.
+// float64. An error contains the name of the flag and the number of the assignment among those of this flag.
 func (a Assignments) into(values map[string]any, stdin *onceReader) (map[string]any, error) {
 	content := func(path []rune) (any, error) {
 		text, err := stdin.readFile(string(path))

@@ -16,8 +16,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// parse returns the first YAML document of a text, which must be a map. A text without a document has no values. Whole
-// numbers have type int64, other numbers have type float64.
+// parse returns the first YAML document of a text, which must be a map. A text without a document contains no values.
+// Whole numbers have type int64, other numbers have type float64.
 func parse(file string, text []byte, warn func(error)) (map[string]any, error) {
 	values := map[string]any{}
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {

@@ -87,7 +87,7 @@ func (a *Applier) Protector(client *target.Client, r Request) *protect.Protector
 // Forget drops the state that the applier keeps for an owner. If a guard is left, the GuardCollector removes it.
 func (a *Applier) Forget(owner manifests.Owner) { a.state.forget(owner.ID()) }
 
-// run makes a plan, executes its actions, and repeats this until a plan has no actions.
+// run makes a plan, executes its actions, and repeats this until a plan contains no actions.
 func (a *Applier) run(
 	ctx context.Context, client *target.Client, r Request, planner func(plan.Facts) plan.Plan,
 ) (outcome.Outcome, error) {
@@ -200,8 +200,8 @@ func (a *Applier) learn(
 	return changes
 }
 
-// end completes a pass whose last plan has no actions. end stops the component's watches that are no longer needed,
-// starts watches on the namespaces and objects that the component waits for, and returns the outcome.
+// end completes a pass whose last plan contains no actions. end stops the component's watches that are no longer
+// needed, starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
 	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []result.Change, guard createGuard,
 ) outcome.Outcome {
@@ -221,7 +221,7 @@ func (a *Applier) end(
 	return o
 }
 
-// cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome has only the
+// cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome contains only the
 // changes and the creates that the pass has made so far.
 func cut(guard createGuard, facts plan.Facts, changes []result.Change) outcome.Outcome {
 	return outcome.Outcome{Outcome: result.Outcome{Changes: changes}, Created: guard.entries(facts.Inventory)}

@@ -128,7 +128,7 @@ func (a Asked) Hold(f plan.Facts) []manifests.Object {
 	return held
 }
 
-// outdated ends a pass whose rendering has outdated values. asked are the exports with their current values.
+// outdated ends a pass whose rendering contains outdated values. asked are the exports with their current values.
 func (a *Applier) outdated(
 	client *target.Client, asked []metav1alpha1.AskedExport, facts plan.Facts, changes []result.Change, guard createGuard,
 ) outcome.Outcome {

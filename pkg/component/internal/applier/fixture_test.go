@@ -50,8 +50,8 @@ type cluster struct {
 	log []string
 }
 
-// newCluster returns a cluster. The log of the cluster has the callbacks of the request and all writes. An inventory
-// that a pass records or returns is the inventory of the next pass.
+// newCluster returns a cluster. The log of the cluster contains the callbacks of the request and all writes. An
+// inventory that a pass records or returns is the inventory of the next pass.
 func newCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{t: t, server: apiservertest.New(t), woken: make(chan struct{}, 1)}

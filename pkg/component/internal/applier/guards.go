@@ -38,7 +38,8 @@ type GuardOwners interface {
 //   - the guard of an owner that the applier has forgotten, at once,
 //   - a guard that no pass has used for guardIdle, because the component is suspended, its rendering fails, or its
 //     deletion waits for something else,
-//   - guards of earlier processes, at the start: at once if their component is gone, and otherwise after guardIdle.
+//   - guards of earlier processes, at the start: at once if their component no longer exists, and otherwise after
+//     guardIdle.
 //
 // It lists the guards once, in the cluster of the components, and sends no request while there are no unused guards.
 // The guards of earlier processes in other clusters are removed by the passes over their components.

@@ -8,7 +8,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// OutcomeOf returns the outcome of a pass whose last plan has no actions left.
+// OutcomeOf returns the outcome of a pass whose last plan contains no actions.
 func OutcomeOf(p plan.Plan, changes []result.Change) outcome.Outcome {
 	o := outcome.Outcome{Held: p.Held, Outcome: result.Outcome{
 		Phase: p.Phase, Skipped: p.Skipped, Inventory: p.Inventory.Sorted(), Observed: p.Observed, Applied: p.Applied,

@@ -41,7 +41,8 @@ type Request struct {
 	// values.
 	Conditions Conditions
 	// PreDelete are the objects that a deletion applies before it deletes any dependent. PostDelete are the objects
-	// that a deletion applies after all other dependents are gone. The deletion also deletes these objects in the end.
+	// that a deletion applies when the other dependents no longer exist. The deletion also deletes these objects in the
+	// end.
 	PreDelete, PostDelete []manifests.Object
 	// Phases are these objects of a later deletion. An apply validates them with Desired.
 	Phases []manifests.Object

@@ -111,7 +111,7 @@ func revalidate(
 }
 
 // validateOnce checks the first writes of a plan, before the first write of a pass. If the API server would refuse some
-// of them, again is set, and the next plan has repairs only.
+// of them, again is set, and the next plan contains only repairs.
 //
 // An existing object without our label is among the writes once it was read; see plan.Plan.Unread. If only the conflict
 // of its create shows that an object exists, it was checked as a create. So is an object of a later wave that no watch

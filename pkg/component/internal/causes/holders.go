@@ -47,7 +47,7 @@ var readable = map[schema.GroupKind]schema.GroupVersionResource{
 
 // holderOf returns what holds an object that is being deleted: the pods that use a claim, the pods of a workload, the
 // claim of a volume, the contents of a namespace. It returns an empty text if that is not known. If a right is missing,
-// the text has the command that shows it.
+// the text contains the command that shows it.
 func holderOf(ctx context.Context, client dynamic.Interface, o Object) string {
 	gk := o.Key.GroupKind()
 	if gk == claimKind {

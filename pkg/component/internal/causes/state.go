@@ -23,12 +23,12 @@ const (
 	maxDependents = 10
 )
 
-// Object is a live dependent that is not ready, or not gone.
+// Object is a live dependent that is not ready, or is being deleted.
 type Object struct {
 	Key        manifests.Key
 	UID        types.UID
 	Generation int64
-	// Deleting is set if the component waits until the object is gone.
+	// Deleting is set if the component waits until the object no longer exists.
 	Deleting bool
 }
 

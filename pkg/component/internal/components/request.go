@@ -7,8 +7,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// request has those fields of one version of a component that decide whether a pass is outdated. If these fields differ
-// in a newer version, the pass must end.
+// request contains those fields of one version of a component that decide whether a pass is outdated. If these fields
+// differ in a newer version, the pass must end.
 type request struct {
 	uid             types.UID
 	generation      int64

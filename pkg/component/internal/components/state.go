@@ -23,8 +23,8 @@ type States interface {
 // because watch handlers and authors' calls of UpdateStatus use it concurrently with the pass.
 type State struct {
 	mu sync.Mutex
-	// written is the component as this process wrote it last. It is read-only. It is dropped when the cache has the same
-	// version or a newer version. This saves memory, because the status may have an inventory of thousands of lines.
+	// written is the component as this process wrote it last. It is read-only. It is dropped when the cache contains the
+	// same version or a newer version. This saves memory, because the status may have an inventory of thousands of lines.
 	written Object
 	// record is the record of the dependents that this process knows.
 	record knownRecord

@@ -40,10 +40,10 @@ func NewStore(options Options, owners *Owners, passes *Passes) *Store {
 }
 
 // Load returns the newest known version of a component: from the cache, or this process's last write if the cache is
-// older. The error is NotFound if the cache has no such component. The caller may change the result.
+// older. The error is NotFound if the cache contains no such component. The caller may change the result.
 //
-// The last write is also preferred if the cache has the same version. At its end, a pass compares its status with the
-// loaded status, and writes it if they differ. Times in the cached version have no fractions of a second, so the
+// The last write is also preferred if the cache contains the same version. At its end, a pass compares its status with
+// the loaded status, and writes it if they differ. Times in the cached version have no fractions of a second, so the
 // comparison would find a difference and cause a needless write.
 //
 // If the record of the dependents must not be believed, because another client wrote it, its status is marked; see
@@ -191,7 +191,7 @@ func (s *Store) reload(ctx context.Context, name types.NamespacedName, retry int
 	return s.Live(ctx, name)
 }
 
-// keepWrite stores a copy of a written component in memory, until the cache has this version or a newer version.
+// keepWrite stores a copy of a written component in memory, until the cache contains this version or a newer version.
 func (s *Store) keepWrite(stored Object) {
 	if written, err := copyOf(stored); err == nil {
 		s.options.States.Of(client.ObjectKeyFromObject(stored)).keepWrite(written)

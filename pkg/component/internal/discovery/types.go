@@ -25,7 +25,7 @@ type Types map[schema.GroupVersionKind]*Type
 // Types returns the schemas of kinds, as the API server itself uses them for server-side apply. It sends at most one
 // request for each group and version, one after the other. A schema that was read before costs a request only if it is
 // older than schemaAge, and then the API server sends the document only if it changed. If the documents of some groups
-// cannot be read, the result has the other kinds, and an error is returned only if the memory for them is not
+// cannot be read, the result contains the other kinds, and an error is returned only if the memory for them is not
 // available.
 func (r *Reader) Types(ctx context.Context, kinds []schema.GroupVersionKind) (Types, error) {
 	return r.types.of(ctx, kinds)

@@ -29,7 +29,7 @@ type clients struct {
 	// operator reads definitions and namespaces as the operator, because the component's identity may lack the right to
 	// read them.
 	operator dynamic.Interface
-	// reader is the first client that checks whether an object is gone.
+	// reader is the first client that checks whether an object still exists.
 	reader dynamic.Interface
 	// componentNamespace is the namespace of the component. componentNamespace is empty if the component is in another
 	// cluster, or if the namespace is not known.
@@ -122,7 +122,8 @@ func (c *clients) getAs(
 }
 
 // delete sends a DELETE request. delete returns the object in the response, or nil if the response is a Status without
-// the object. The dynamic client is not used, because it drops the response, which shows whether the object is gone.
+// the object. The dynamic client is not used, because it drops the response, which shows whether the object still
+// exists.
 func (c *clients) delete(
 	ctx context.Context, a plan.Action, options metav1.DeleteOptions,
 ) (*unstructured.Unstructured, error) {

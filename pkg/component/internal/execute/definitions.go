@@ -22,7 +22,7 @@ var (
 	}
 )
 
-// confirmUndefined checks whether an object is gone, after a read failed because the API server does not serve its
+// confirmUndefined checks whether an object still exists, after a read failed because the API server does not serve its
 // type. The object is absent only if no CustomResourceDefinition or APIService defines the type. Otherwise the object
 // may still be stored, for example because its definition is not established. The argument cause is the error of the
 // read. If cause has another reason than an unserved type, confirmUndefined returns cause unchanged.
@@ -49,7 +49,7 @@ func (c *clients) confirmUndefined(ctx context.Context, a plan.Action, cause err
 
 // definesCustomResource reports whether a CustomResourceDefinition defines the type of an action. A definition with
 // another scope than the object is ignored, because such a definition was created after the object was deleted with the
-// former definition.
+// previous definition.
 func definesCustomResource(a plan.Action, crd *unstructured.Unstructured) bool {
 	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
 	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")

@@ -117,8 +117,8 @@ func removeNulls(value any, path string, paths []string) (removed bool) {
 	return removed
 }
 
-// isNullInstead reports whether an object in a response has null where the manifest has an empty map. Such fields may
-// be null, or any value. The next apply of the manifest restores the map.
+// isNullInstead reports whether an object in a response contains null where the manifest contains an empty map. Such
+// fields may be null, or any value. The next apply of the manifest restores the map.
 func isNullInstead(manifest, response any) bool {
 	return anyField(manifest, response, func(value, now any, isField bool) bool {
 		return isField && now == nil && isEmpty(value)
@@ -148,8 +148,8 @@ func isEmpty(value any) bool {
 }
 
 // anyField reports whether is returns true for a field or an item of a manifest. Its arguments are the value in the
-// manifest, the value in the response, and whether the response has a field for it. Lists of different lengths are not
-// compared. The fields of a map that the response lacks are absent, too.
+// manifest, the value in the response, and whether the response contains a field for it. Lists of different lengths are
+// not compared. The fields of a map that the response lacks are absent, too.
 func anyField(manifest, response any, is func(value, now any, isField bool) bool) bool {
 	switch manifest := manifest.(type) {
 	case map[string]any:

@@ -87,7 +87,7 @@ func (e *Executor) Seeing(view inspect.View) *Executor {
 	return &other
 }
 
-// WithReader returns an Executor that uses the given client first when it checks whether an object is gone.
+// WithReader returns an Executor that uses the given client first when it checks whether an object still exists.
 func (e *Executor) WithReader(objects dynamic.Interface) *Executor {
 	other := *e
 	other.writer.clients.reader = objects
@@ -118,9 +118,9 @@ func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (boo
 	return e.writer.clients.neverAvailable(ctx, recorded)
 }
 
-// NamespaceGoes reports whether a namespace is gone or being deleted. The deletion of a namespace cannot be undone. The
-// roles in such a namespace may be deleted before its other objects. So an identity may lose the right to read the
-// objects in such a namespace.
+// NamespaceGoes reports whether a namespace does not exist or is being deleted. The deletion of a namespace cannot be
+// undone. The roles in such a namespace may be deleted before its other objects. So an identity may lose the right to
+// read the objects in such a namespace.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
 	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
 	return gone || terminating

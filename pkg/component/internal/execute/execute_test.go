@@ -179,7 +179,7 @@ func podThatEnds(grace int64, finalizers ...string) func(*unstructured.Unstructu
 	}
 }
 
-// ownedInPart adds a managed fields entry of ours with a single field of the ConfigMap.
+// ownedInPart adds one of our managed fields entries, with a single field of the ConfigMap.
 func ownedInPart(o *unstructured.Unstructured) {
 	f := &metav1.FieldsV1{}
 	f.SetRawBytes([]byte(`{"f:data":{"f:a":{}}}`))

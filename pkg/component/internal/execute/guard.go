@@ -80,7 +80,7 @@ func (g *admissionGuard) run(ctx context.Context, a plan.Action) plan.Result {
 }
 
 // install writes the policy and its binding. The owner references of policy and binding name the definitions. So
-// garbage collection deletes policy and binding together with the definitions, even if the operator is gone.
+// garbage collection deletes policy and binding together with the definitions, even if the operator no longer runs.
 func (g *admissionGuard) install(ctx context.Context, a plan.Action) error {
 	metadata := g.metadata(a)
 	policy := &unstructured.Unstructured{Object: map[string]any{

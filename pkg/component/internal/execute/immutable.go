@@ -52,8 +52,8 @@ func refusedFields(refusal error) []string {
 }
 
 // differences returns the paths of the values below some fields that a manifest sets and a live object does not have,
-// sorted. A path of a field ends before its first index. The result has at most maxDifferences paths, and then the text
-// "and more".
+// sorted. A path of a field ends before its first index. The result contains at most maxDifferences paths, and then the
+// text "and more".
 func differences(manifest, live map[string]any, fields []string) []string {
 	var found []string
 	for _, field := range fields {

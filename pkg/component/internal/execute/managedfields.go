@@ -92,12 +92,12 @@ func (w *writer) sendManagedFields(
 	return patched.GetResourceVersion(), nil
 }
 
-// rewriteUpdate rewrites the managed fields of an object before an update (PUT), so that one Update entry of ours covers
-// every field of the manifest. By default, the API server adds only fields whose values change to our entry. Fields
-// with equal values stay in the entry of their first manager. Then a later change of such a field by another client
-// would not change our entry. The fields of the manifest are also removed from the entries of previous managers.
+// rewriteUpdate rewrites the managed fields of an object before an update (PUT), so that one of our Update entries
+// covers every field of the manifest. By default, the API server adds only fields whose values change to our entry.
+// Fields with equal values stay in the entry of their first manager. Then a later change of such a field by another
+// client would not change our entry. The fields of the manifest are also removed from the entries of previous managers.
 //
-// Each value that is set has a manager. So the entries of all managers together show which lists have items that are
+// Each value that is set has a manager. So the entries of all managers together show which lists contain items that are
 // identified by keys.
 func rewriteUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler string) error {
 	entries := updated.GetManagedFields()
@@ -120,9 +120,9 @@ func rewriteUpdate(updated *unstructured.Unstructured, a plan.Action, reconciler
 	return nil
 }
 
-// handOverFields returns a rewrite that moves fields to a single Apply entry of ours: the fields of our regular
-// updates, the fields that previous managers hand over, and the marks of other tools if the action adopts the object.
-// If a field stayed in another entry, a server-side apply of a manifest without the field would not remove the field.
+// handOverFields returns a rewrite that moves fields to our only Apply entry: the fields of our regular updates, the
+// fields that previous managers hand over, and the marks of other tools if the action adopts the object. If a field
+// stayed in another entry, a server-side apply of a manifest without the field would not remove the field.
 func handOverFields(a plan.Action, reconciler string) rewrite {
 	return func(
 		live *unstructured.Unstructured, entries []metav1.ManagedFieldsEntry,

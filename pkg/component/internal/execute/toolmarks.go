@@ -33,7 +33,7 @@ func removedMarks(live *unstructured.Unstructured, a plan.Action, reconciler str
 }
 
 // isMarkedSince reports whether another tool has marked an object after an action was planned that adopts the object
-// without an owner, or the mark of the release that permits the adoption is gone. Nobody has permitted the adoption
+// without an owner, or the mark of the release that permits the adoption was removed. Nobody has permitted the adoption
 // then. An object with our owner label has been adopted by an earlier request of the action.
 func isMarkedSince(found *plan.Observed, a plan.Action) bool {
 	switch mark := found.Mark; {

@@ -105,7 +105,7 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 }
 
 // read reads the object of an action. If the type of the object is not served, read looks for a definition of the type,
-// because the object is gone if the type is not defined any more.
+// because the object does not exist if its type is not defined any more.
 func (w *writer) read(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.get(ctx, a)
 	switch {
@@ -255,9 +255,9 @@ func applyConfiguration(body, extra map[string]any) ([]byte, error) {
 	return json.Marshal(top)
 }
 
-// delete deletes an object, with the observed UID and resource version as preconditions. If the response has the object
-// with a deletion timestamp, the object is terminating: it still has finalizers or pods, or its grace period runs. In
-// all other cases the object is gone, even if the response has the object, as it does for some types.
+// delete deletes an object, with the observed UID and resource version as preconditions. If the response contains the
+// object with a deletion timestamp, the object is terminating: it still has finalizers or pods, or its grace period
+// runs. In all other cases the object no longer exists, even if the response contains it, as for some types.
 func (w *writer) delete(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	obj, err := w.clients.delete(ctx, a, deleteOptions(a))
 	if err != nil && !apierror.IsNotFound(err) {
@@ -281,15 +281,15 @@ func deleteOptions(a plan.Action) metav1.DeleteOptions {
 
 // isRemoved reports whether the API server removed the Pod in the response to a delete: the Pod has no finalizers, and
 // its grace period is zero. This holds for a Pod that completed, or that has no node. The resource version in the
-// response is that of the removal, so no later watch event would show that the Pod is gone.
+// response is that of the removal, so no later watch event would show that the Pod was deleted.
 func isRemoved(obj *unstructured.Unstructured) bool {
 	grace := obj.GetDeletionGracePeriodSeconds()
 	return obj.GroupVersionKind().GroupKind() == schema.GroupKind{Kind: "Pod"} && grace != nil && *grace == 0 &&
 		len(obj.GetFinalizers()) == 0
 }
 
-// propagation returns the propagation policy of a deletion. A workload is deleted only after its pods are gone. With
-// the default policy for Jobs, the pods would not be deleted at all.
+// propagation returns the propagation policy of a deletion. A workload is deleted only after its pods. With the default
+// policy for Jobs, the pods would not be deleted at all.
 func propagation(gk schema.GroupKind) metav1.DeletionPropagation {
 	if gk.Group == "apps" || gk.Group == "batch" || gk == (schema.GroupKind{Kind: "ReplicationController"}) {
 		return metav1.DeletePropagationForeground

@@ -145,8 +145,8 @@ const (
 	deleteAgain = 30 * time.Second
 )
 
-// pollExisting sets the time of the next observation of an external that exists. interval is zero if the answer has
-// none.
+// pollExisting sets the time of the next observation of an external that exists. interval is zero if the answer
+// contains none.
 func (t *step) pollExisting(interval time.Duration) {
 	s, info := &t.s, t.s.wanted.info()
 	if interval <= 0 {

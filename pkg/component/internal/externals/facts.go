@@ -139,7 +139,7 @@ func (f facts) uncertain() plan.Observed {
 	case o.missing.confirmed:
 		return f.absent()
 	case s.recorded.token() == "" && o.answer != nil && !o.isStale(s.wanted.info(), s.now):
-		// No record has a token that could show whose external it is, so the adoption policy decides.
+		// No record contains a token that could show whose external it is, so the adoption policy decides.
 		return f.present()
 	case !s.canAsk() && !s.mayRepeat():
 		return f.undecidable()

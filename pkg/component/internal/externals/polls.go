@@ -19,7 +19,7 @@ type polls struct {
 	changed chan struct{}
 
 	mu sync.Mutex
-	// queue has the items with a next observation, and accounts the account of each of them.
+	// queue contains the items with a next observation. accounts contains the account of each of them.
 	queue    due.Queue[*item]
 	accounts map[*item]*account
 }

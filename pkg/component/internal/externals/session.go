@@ -227,7 +227,7 @@ func (s *Session) Run(_ context.Context, actions []plan.Action) []plan.Result {
 	return results
 }
 
-// run begins one action. If it cannot begin, the result has the current facts.
+// run begins one action. If it cannot begin, the result contains the current facts.
 func (s *Session) run(a action) plan.Result {
 	var result *plan.Result
 	facts := s.component.factsAfter(a.Key, func(t *step) {

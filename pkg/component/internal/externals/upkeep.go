@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// upkeep is what a pass stores before the plan is made, about externals on which the plan has no action.
+// upkeep is what a pass stores before the plan is made, about externals for which the plan contains no action.
 type upkeep struct {
 	// changes are the states to store; nil removes one. shortened are the states without references that no call needs
 	// any more. They are stored after their Secrets are released.

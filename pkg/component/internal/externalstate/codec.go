@@ -29,7 +29,7 @@ type value struct {
 	State
 }
 
-// index is the JSON form of the index. The maps have data keys as keys.
+// index is the JSON form of the index. The keys of the maps are data keys.
 type index struct {
 	Format int    `json:"format"`
 	Owner  string `json:"owner"`

@@ -1,9 +1,9 @@
 // Package externalstate stores the states of dependents outside Kubernetes in Secrets with the names externals-<owner
 // id>-<n>, which obey the rules of package records.
 //
-// The data of a Secret has a value for each external, and an index: the owner, the name of the Secret, the number of
-// its writes, and the digest of each value. An annotation has the digest of the index. So an edited, copied, removed or
-// restored value is recognised. A value that cannot be used is a Damage. It is never replaced, unless the caller
+// The data of a Secret contains a value for each external, and an index: the owner, the name of the Secret, the number
+// of its writes, and the digest of each value. An annotation has the digest of the index. So an edited, copied, removed
+// or restored value is recognised. A value that cannot be used is a Damage. It is never replaced, unless the caller
 // names its key.
 //
 // Each write has the resource version of the Secret as precondition. So of two operator processes that write at the

@@ -72,7 +72,7 @@ func (r *Record) States() map[manifests.Key]State {
 }
 
 // Damaged returns the keys of states that cannot be used. A key that a Secret lost together with its index is not
-// among them. For such a key there is no state, although the inventory has an entry.
+// among them. For such a key there is no state, although the inventory contains an entry.
 func (r *Record) Damaged() map[manifests.Key]Damage {
 	damaged := map[manifests.Key]Damage{}
 	for _, dataKey := range r.keys() {
@@ -209,7 +209,7 @@ const (
 	Edited Cause = "Edited"
 	// Swapped means that the content belongs to another component, another external or another Secret.
 	Swapped Cause = "Swapped"
-	// Removed means that the index has the key, and the Secret has no value; or that the Secret was deleted.
+	// Removed means that the index contains the key, but the Secret contains no value; or that the Secret was deleted.
 	Removed Cause = "Removed"
 	// Older means that an older version of the Secret was restored since this process loaded or wrote it.
 	Older Cause = "Older"

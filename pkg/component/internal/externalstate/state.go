@@ -47,7 +47,7 @@ type State struct {
 	Manifest json.RawMessage `json:"manifest,omitempty"`
 	// References are the Secrets and ConfigMaps of the manifest.
 	References []metav1alpha1.Reference `json:"references,omitempty"`
-	// Gone is set if the external was deleted or released. The key is removed when the inventory has no entry.
+	// Gone is set if the external was deleted or released. The key is removed when the inventory contains no entry.
 	Gone bool `json:"gone,omitempty"`
 }
 

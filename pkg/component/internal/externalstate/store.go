@@ -65,7 +65,7 @@ func (s *Store) Load(ctx context.Context, owner manifests.Owner, last *Record) (
 	return r, nil
 }
 
-// isComplete reports whether listed Secrets have all numbers from zero to the highest one, and those of the last
+// isComplete reports whether listed Secrets cover all numbers from zero to the highest one, and those of the last
 // record.
 func isComplete(listed []metav1.PartialObjectMetadata, last *Record) bool {
 	numbers := map[int]bool{}

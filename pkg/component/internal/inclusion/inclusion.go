@@ -113,7 +113,7 @@ type evaluation struct {
 	set      []manifests.Object
 	// recorded has the keys of the inventory for those objects that have other keys there.
 	recorded map[manifests.Key]manifests.Key
-	// index has the first object with each key.
+	// index contains the first object with each key.
 	index map[manifests.Key]int
 	// active are the compiled conditions active-when, by their texts.
 	active map[string]*expression.Program
@@ -144,7 +144,7 @@ func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *eval
 // result returns the decision about an object of the set.
 func (e *evaluation) result(i int) decision {
 	if e.results[i] == nil {
-		// A normalised set has no cycles. If it had any, the object would count as applied within its cycle.
+		// A normalised set contains no cycles. In a cycle, the object would count as applied within its cycle.
 		e.results[i] = &decision{}
 		e.results[i] = new(e.decide(e.set[i]))
 	}

@@ -175,7 +175,7 @@ func TestAnObjectWhoseTypeIsNotServedHasTheKeyOfItsEntry(t *testing.T) {
 	}
 }
 
-// unserved returns the inputs of a component in the namespace a whose inventory has one object.
+// unserved returns the inputs of a component in the namespace a whose inventory contains one object.
 func unserved(recorded manifests.Key) inclusion.Inputs {
 	return inclusion.Inputs{
 		Namespace: "a", Name: "shop", Recorded: func(k manifests.Key) bool { return k == recorded },

@@ -73,7 +73,7 @@ func isEmpty(value any) bool {
 	return false
 }
 
-// coversItem reports whether the FieldsV1 node of a list has all fields of an item of the list.
+// coversItem reports whether the FieldsV1 node of a list contains all fields of an item of the list.
 func coversItem(item any, children map[string]any) bool {
 	fields, ok := item.(map[string]any)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 )
 
 // isHeld reports whether the reconciler writes an object without an owner for itself: a record, the guard of a
-// definition, or an object of somebody else that only has a finalizer of ours, such as a component or a Secret with a
+// definition, or an object of somebody else that only has one of our finalizers, such as a component or a Secret with a
 // kubeconfig. Our managed fields of such an object do not show that it is a dependent, so an entry that another client
 // writes into a record cannot delete it.
 func isHeld(obj metav1.Object, reconciler string) bool {

@@ -172,8 +172,8 @@ func detail(obj *unstructured.Unstructured, panicked any) string {
 	return fmt.Sprintf(": %v", panicked)
 }
 
-// byExpression evaluates an expression over the object. The object is ready only if the value is true. The message has
-// the values that the expression read, or the error, but not for a Secret.
+// byExpression evaluates an expression over the object. The object is ready only if the value is true. The message
+// contains the values that the expression read, or the error, but not for a Secret.
 func (v View) byExpression(
 	ctx context.Context,
 	obj *unstructured.Unstructured,

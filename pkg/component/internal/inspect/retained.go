@@ -46,8 +46,8 @@ func retained(obj *unstructured.Unstructured, reconciler string) []string {
 	return found
 }
 
-// unowned returns the texts of those derived defaults that no manager owns. An apply of ours removes the others, or
-// must not touch them.
+// unowned returns the texts of those derived defaults that no manager owns. Our apply removes the others, or must not
+// touch them.
 func unowned(derived []serverrules.Derived, entries []metav1.ManagedFieldsEntry) []string {
 	var found []string
 	for _, d := range derived {
@@ -81,7 +81,7 @@ func owns(fields map[string]any, path []string) bool {
 	return true
 }
 
-// addName adds a name to a short list, unless the list has the name already.
+// addName adds a name to a short list, unless the list already contains the name.
 func addName(names []string, name string) []string {
 	if slices.Contains(names, name) {
 		return names

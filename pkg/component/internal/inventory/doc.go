@@ -9,6 +9,6 @@
 // stores.
 //
 // Rule: the status names a complete record at any time. New Secrets are written before the status names them, and
-// former Secrets are deleted after that. The package writes components through package components, and Secrets through
+// previous Secrets are deleted later. The package writes components through package components, and Secrets through
 // package records. The package returns Events and does not emit them.
 package inventory

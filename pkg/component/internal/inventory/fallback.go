@@ -62,7 +62,7 @@ func (s *Store) namespaceGoes(ctx context.Context, obj components.Object, refusa
 		s.Records.Unreachable(ctx, owner, refusal)
 }
 
-// hasAll reports whether the lines of an inventory have an entry for each object that has an entry in entries.
+// hasAll reports whether the lines of an inventory contain an entry for each object that has an entry in entries.
 func hasAll(lines []string, entries []metav1alpha1.InventoryEntry) bool {
 	recorded, err := metav1alpha1.ParseInventory(lines)
 	if err != nil {

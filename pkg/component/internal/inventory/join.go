@@ -31,8 +31,8 @@ func isRestored(obj components.Object) bool {
 }
 
 // join returns the inventory with the entries of a record and of live dependents. An object that another client wrote
-// counts only if the record has its UID: another object of a recorded name is a copy that somebody made of a deleted
-// dependent. If the component is restored, the name is enough.
+// counts only if the record contains its UID: another object of a recorded name is a copy that somebody made of a
+// deleted dependent. If the component is restored, the name is enough.
 func join(recorded, live []metav1alpha1.InventoryEntry, report Report, restored bool) recovered {
 	known, inventory := plan.NewInventory(recorded), plan.NewInventory(live)
 	result := recovered{report: report, restored: restored}

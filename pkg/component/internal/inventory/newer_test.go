@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
-// newerLines returns the lines of an inventory with n entries. The first line has a field of a newer version.
+// newerLines returns the lines of an inventory with n entries. The first line contains a field of a newer version.
 func newerLines(n int) []string {
 	lines, _ := linesOf(entries(n))
 	lines[0] += " !xx@v9.1=1"

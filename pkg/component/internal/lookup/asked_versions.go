@@ -91,7 +91,7 @@ func (l Lookups) RecordCapabilities() (string, error) {
 	return string(text), err
 }
 
-// recallCapabilities returns the capabilities of a text of RecordCapabilities. asked is nil if the text has none.
+// recallCapabilities returns the capabilities of a text of RecordCapabilities. asked is nil if the text contains none.
 func recallCapabilities(text string) (digest string, asked *Asked) {
 	var recorded recordedCapabilities
 	if json.Unmarshal([]byte(text), &recorded) != nil || recorded.Digest == "" {

@@ -157,7 +157,7 @@ func (r Result) equal(later Result) bool {
 	return equalItems(r.items, later.items)
 }
 
-// equalItems reports whether two lists have equal objects, apart from dependents of the component itself.
+// equalItems reports whether two lists contain equal objects, apart from dependents of the component itself.
 func equalItems(before, after map[string]item) bool {
 	for name, is := range after {
 		was, known := before[name]

@@ -17,10 +17,10 @@ type Outcome struct {
 	Unrendered bool
 	// Created are the entries of all dependents for which a create was sent, whether the create succeeded or not.
 	Created plan.Inventory
-	// Asked is set if the pass ended because the rendering has outdated values of exports, so that the dependents must be
-	// rendered again. It has the exports that the rendering asked for, with their current values. Inventory is then what
-	// the pass had in memory, and Recorded the persisted inventory. Unrecorded is set if Inventory must be persisted
-	// before the next write.
+	// Asked is set if the pass ended because the rendering contains outdated values of exports, so that the dependents
+	// must be rendered again. It has the exports that the rendering asked for, with their current values. Inventory is
+	// then what the pass had in memory, and Recorded the persisted inventory. Unrecorded is set if Inventory must be
+	// persisted before the next write.
 	Asked      []metav1alpha1.AskedExport
 	Recorded   plan.Inventory
 	Unrecorded bool

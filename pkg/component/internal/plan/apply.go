@@ -97,7 +97,7 @@ func releaseObserved(f Facts, removals []metav1alpha1.InventoryEntry) []metav1al
 }
 
 // pruneAtOnce adds the removal of those objects whose prune policy is at-once to a plan that has other actions, or
-// waits for other objects. An object on which an object of all depends waits until that object is gone.
+// waits for other objects. An object on which an object of all depends waits until that object no longer exists.
 func (p *Plan) pruneAtOnce(f Facts, all []metav1alpha1.InventoryEntry) {
 	g := newRemovalGraph(all)
 	atOnce := slices.DeleteFunc(

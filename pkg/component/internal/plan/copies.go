@@ -18,8 +18,8 @@ func (f Facts) LiveOf(key manifests.Key) Observed {
 	return live
 }
 
-// records reports whether the inventory has an entry with a UID. The entry may have another key: the API server serves
-// some objects under two kinds, with the same UID.
+// records reports whether the inventory contains an entry with a UID. The entry may have another key: the API server
+// serves some objects under two kinds, with the same UID.
 func (f Facts) records(uid types.UID) bool {
 	for _, e := range f.Inventory {
 		if e.UID == uid {

@@ -55,7 +55,7 @@ func (p *Plan) removeAll(f Facts, removals []metav1alpha1.InventoryEntry, reason
 
 // removeStep removes the objects of a step, except those on which other objects depend. If the deletion of a guarded
 // definition fails, the guard is removed, because the definition stays. removeStep reports whether the objects of the
-// step are gone, or count as gone by their condition gone-when.
+// step no longer exist, or count as deleted by their condition gone-when.
 func (p *Plan) removeStep(f Facts, g *removalGraph, step []metav1alpha1.InventoryEntry, reason Reason) (done bool) {
 	var unprotected []removal
 	refused, done := false, true
@@ -78,7 +78,7 @@ func (p *Plan) removeStep(f Facts, g *removalGraph, step []metav1alpha1.Inventor
 }
 
 // blockers returns the managed types with foreign instances that would be deleted with their definition, or would lose
-// their controller. A definition does not block if it is gone, is not ours any more, or is to be orphaned.
+// their controller. A definition does not block if it does not exist, is not ours any more, or is to be orphaned.
 func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
 	for _, r := range defining(f, removals, reason) {
@@ -92,8 +92,8 @@ func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []
 }
 
 // confirmations returns read actions for definitions that no watch shows, and whose foreign instances would block the
-// removal. If the read shows that the definition is gone, or that another client created a definition with this name,
-// the definition does not block.
+// removal. If the read shows that the definition does not exist, or that another client created a definition with this
+// name, the definition does not block.
 func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Action {
 	var reads []Action
 	for _, r := range defining(f, removals, reason) {
@@ -111,7 +111,7 @@ func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reaso
 }
 
 // defining returns the removals of objects that define types, such as CustomResourceDefinitions. defining leaves out
-// objects that are known to be gone or not to be ours, and objects that are to be orphaned.
+// objects that are known not to exist or not to be ours, and objects that are to be orphaned.
 func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	var found []removal
 	for _, e := range removals {

@@ -11,16 +11,16 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// removalGraph has the dependencies between the recorded objects of a removal. An object is removed when all objects
-// that depend on it are gone. The nodes of the graph are the objects, followed by the groups: an object that depends on
-// a group has an edge to the group, and the group has an edge to each member, so the number of edges is linear in the
-// size of the record. A nil graph has no dependencies.
+// removalGraph contains the dependencies between the recorded objects of a removal. An object is removed when no object
+// that depends on it exists any more. The nodes of the graph are the objects, followed by the groups: an object that
+// depends on a group has an edge to the group, and the group has an edge to each member, so the number of edges is
+// linear in the size of the record. A nil graph contains no dependencies.
 type removalGraph struct {
 	entries []metav1alpha1.InventoryEntry
 	index   map[manifests.Key]int
 	// edges lead from each node to the nodes that it depends on.
 	edges [][]int
-	// dependents is the number of nodes that depend on a node and are not gone.
+	// dependents is the number of nodes that depend on a node and are not released.
 	dependents []int
 	// order has all nodes, each before the nodes that it depends on.
 	order []int
@@ -147,7 +147,7 @@ func (g *removalGraph) holds(key manifests.Key) bool {
 	return known && g.dependents[i] > 0
 }
 
-// release notes that a node is gone, so that the nodes that it depends on do not wait for it.
+// release notes that the object of a node no longer exists, so that the nodes that it depends on do not wait for it.
 func (g *removalGraph) release(i int) {
 	if g.gone[i] {
 		return
@@ -191,9 +191,9 @@ func (g *removalGraph) unheld(objects []metav1alpha1.InventoryEntry) []metav1alp
 // removeInOrder removes recorded objects in the order of a deletion. all is the graph of the removal; it may contain
 // more objects than removals. removeInOrder reports whether the plan has actions, or has to wait.
 //
-// Objects that depend on no others are removed in steps. A step begins when the objects of the previous step are gone.
-// Objects that depend on others belong to no step. The instances of managed types go before all other objects, except
-// those that depend on an instance. Definitions and namespaces wait for all objects that depend on others.
+// Objects that depend on no others are removed in steps. A step begins when the objects of the previous step no longer
+// exist. Objects that depend on others belong to no step. The instances of managed types go before all other objects,
+// except those that depend on an instance. Definitions and namespaces wait for all objects that depend on others.
 func (p *Plan) removeInOrder(
 	f Facts, g *removalGraph, removals []metav1alpha1.InventoryEntry, reason Reason,
 ) (waits bool) {
@@ -237,9 +237,9 @@ func (p *Plan) removeInOrder(
 	return len(p.Actions) > 0 || len(p.Waiting) > 0
 }
 
-// removeSteps removes objects step by step, and reports whether all objects are gone, or count as gone. Definitions,
-// roles and namespaces wait until all earlier objects are really gone, because their deletion takes the objects that
-// they hold, and the rights of controllers, away.
+// removeSteps removes objects step by step, and reports whether all objects no longer exist, or count as deleted.
+// Definitions, roles and namespaces wait until no earlier object exists any more, because their deletion also deletes
+// the objects in them, and takes rights of controllers away.
 func (p *Plan) removeSteps(
 	f Facts, g *removalGraph, types typeset.Set, steps [][]metav1alpha1.InventoryEntry, reason Reason,
 ) (done bool) {
@@ -264,8 +264,8 @@ type graphRemoval struct {
 	removed map[manifests.Key]bool
 }
 
-// removeNodes removes those of the selected nodes on which no object depends any more, and reports whether all selected
-// objects are gone.
+// removeNodes removes those of the selected nodes on which no object depends any more, and reports whether none of the
+// selected objects exists.
 func (r graphRemoval) removeNodes(selected func(int) bool) (done bool) {
 	done = true
 	for _, i := range r.graph.order {

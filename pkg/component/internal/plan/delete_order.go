@@ -19,7 +19,7 @@ const (
 	// dependents. The controller must still run to remove the finalizers of the instances.
 	stepInstances deleteStep = iota
 	// stepBackends deletes webhook configurations and APIServices. stepBackends comes before stepWorkloads, which
-	// deletes the servers behind the webhooks: if the server of a webhook is gone, the API server may refuse our own
+	// deletes the servers behind the webhooks: if the server of a webhook does not run, the API server may refuse our own
 	// deletions.
 	stepBackends
 	stepWorkloads
@@ -86,7 +86,7 @@ func compareFalseFirst(a, b bool) int {
 }
 
 // deleteSteps groups entries in the order of their deletion. A group is deleted when the objects of the previous group
-// are gone.
+// no longer exist.
 func deleteSteps(removals []metav1alpha1.InventoryEntry, types typeset.Set) [][]metav1alpha1.InventoryEntry {
 	groups := map[deleteOrder][]metav1alpha1.InventoryEntry{}
 	for _, e := range removals {

@@ -34,7 +34,7 @@ type Facts struct {
 	// Defaults are the policies of dependents whose manifests set no policies.
 	Defaults Policies
 	// PreDelete are the objects that a deletion applies, in their order, before it changes any other object. PostDelete
-	// are the objects that a deletion applies after all other dependents are gone.
+	// are the objects that a deletion applies when the other dependents no longer exist.
 	PreDelete, PostDelete []manifests.Object
 	// Phases are the objects that a later deletion applies. An apply only validates them.
 	Phases []manifests.Object
@@ -219,7 +219,7 @@ type Observed struct {
 	Managers []string
 	// Response has facts that only a response of the API server shows. It is nil if there are none.
 	Response *Response
-	// Retained are fields whose effect stays when an update leaves them out: fields of ours, because their values cannot
+	// Retained are fields whose effect stays when an update leaves them out: our fields, because their values cannot
 	// change or the API server keeps copies, and, with their values, defaults without an owner that the API server derived
 	// from other fields; see serverrules.DropsCopy.
 	Retained []string
@@ -284,8 +284,8 @@ func (o Observed) notDeletable() bool { return o.External != nil && o.External.N
 // unwatched reports whether only a read can show whether the object exists.
 func (o Observed) unwatched() bool { return o.Presence == Unknown && o.Reason == WaitUnwatched }
 
-// orphaned reports whether the object has no label, annotation or managed field of ours. A missing label alone is not
-// enough: another client may have removed it.
+// orphaned reports whether the object has none of our labels, annotations or managed fields. A missing label alone is
+// not enough: another client may have removed it.
 func (o Observed) orphaned() bool {
 	return o.Owner == "" && o.Digest == "" && o.Applied == "" && o.Updated == ""
 }
@@ -295,7 +295,7 @@ type Result struct {
 	// Verb is the verb of the action that was carried out. Verb is VerbRead if the preconditions of a write were not
 	// met: the object was then read instead.
 	Verb Verb
-	// Observed is the object in the response; nil if the response has no object.
+	// Observed is the object in the response; nil if the response contains no object.
 	Observed *Observed
 	// Failure is nil if the action succeeded.
 	Failure *Failure

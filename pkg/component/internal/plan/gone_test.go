@@ -65,7 +65,7 @@ func TestGoneWhen(t *testing.T) {
 	}
 }
 
-// The namespace is deleted only when all other objects are really gone.
+// The namespace is deleted only when no other object exists any more.
 func TestNamespacesWaitDespiteGoneWhen(t *testing.T) {
 	c := &component{world: newWorld()}
 	object, home := desiredObject(0, manifests.StageWorkloads, "object"), desiredObject(0,

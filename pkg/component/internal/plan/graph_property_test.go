@@ -122,7 +122,7 @@ func dependenciesOf(o *manifests.Object) []manifests.Dependency {
 	return o.Settings.Graph.DependsOn
 }
 
-// checkRecorded returns a message if the record before a write lacks a former or a new dependency of the object.
+// checkRecorded returns a message if the record before a write lacks a previous or a new dependency of the object.
 func checkRecorded(f Facts, p Plan, a Action) string {
 	has := func(list string, dependencies []manifests.Dependency) bool {
 		recorded, _ := settingtext.ParseDependencies(list)
@@ -160,7 +160,7 @@ func (r *randomGraph) check(f Facts, p Plan) string {
 }
 
 // mayExist reports whether a recorded object of the component may exist. It returns false if the object is being
-// deleted, and counts as gone.
+// deleted, and counts as deleted.
 func mayExist(e metav1alpha1.InventoryEntry, f Facts) bool {
 	live := f.Live.Of(KeyOf(e))
 	switch live.Presence {

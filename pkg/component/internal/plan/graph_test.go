@@ -253,7 +253,7 @@ func TestTheTimeoutOfAWaitRestartsWithARevision(t *testing.T) {
 	}
 }
 
-// Until a write is confirmed, the record has the former and the new dependencies.
+// Until a write is confirmed, the record contains the previous and the new dependencies.
 func TestDependenciesAreRecordedBeforeTheWrite(t *testing.T) {
 	c := &component{world: newWorld()}
 	a, b := desiredObject(0, manifests.StageWorkloads, "a"), desiredObject(0, manifests.StageWorkloads, "b")
@@ -419,7 +419,7 @@ func BenchmarkForDeleteOfAGraph(b *testing.B) {
 	}
 }
 
-// A namespace is deleted when all objects with dependencies are gone, although they do not depend on it by their lists.
+// A namespace is deleted when no object with dependencies exists, although their lists do not contain the namespace.
 func TestNamespacesAreDeletedAfterTheGraph(t *testing.T) {
 	c := &component{world: newWorld(), deleting: true}
 	base := desiredObject(0, manifests.StageWorkloads, "base")

@@ -140,8 +140,8 @@ func (inv Inventory) notePossibleGuard(c candidate, found bool) {
 	}
 }
 
-// guardUnneeded reports whether a guard may exist that is not needed, because each of its definitions is gone or is not
-// to be deleted.
+// guardUnneeded reports whether a guard may exist that is not needed, because each of its definitions does not exist or
+// is not to be deleted.
 func guardUnneeded(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) bool {
 	return anyGuarded(removals) &&
 		!slices.ContainsFunc(defining(f, removals, reason), func(r removal) bool { return r.entry.Guarded })

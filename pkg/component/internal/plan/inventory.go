@@ -14,9 +14,9 @@ import (
 // Inventory is the record of dependents, by key.
 //
 // An object of a phase is applied only while the component is deleted, before (pre-delete) or after (post-delete) the
-// other dependents are removed. The entry of such an object stays until the component is gone, because the entry shows
-// which objects of the phase are still to be applied. Completed means that the phase is over for the object; Completed
-// without a UID means that the object is gone as well.
+// other dependents are removed. The entry of such an object stays until the end of the component's deletion, because
+// the entry shows which objects of the phase are still to be applied. Completed means that the phase is over for the
+// object; Completed without a UID means that the object no longer exists either.
 type Inventory map[manifests.Key]metav1alpha1.InventoryEntry
 
 // KeyOf returns the key of an entry.
@@ -150,8 +150,8 @@ func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 	return true
 }
 
-// drop removes the entry of an object that is gone. The entry of an object of a phase stays, so that the object is not
-// applied again.
+// drop removes the entry of an object that no longer exists. The entry of an object of a phase stays, so that the
+// object is not applied again.
 func (inv Inventory) drop(e metav1alpha1.InventoryEntry) {
 	if e.Phase == "" {
 		delete(inv, KeyOf(e))
@@ -203,8 +203,8 @@ func (inv Inventory) moveKept(phase manifests.Phase, objects []manifests.Object)
 	return moved
 }
 
-// dropPreviousPhase drops the entries of objects that completed another phase and are gone, so that they are applied
-// again in this phase.
+// dropPreviousPhase drops the entries of objects that completed another phase and no longer exist, so that they are
+// applied again in this phase.
 func (inv Inventory) dropPreviousPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
 		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {

@@ -34,7 +34,7 @@ type MatchResult struct {
 // Matched are the kinds whose objects an author compares with their manifests.
 type Matched map[schema.GroupKind]bool
 
-// ruleUnmatched reads an object whose current version was not compared. The response has the result.
+// ruleUnmatched reads an object whose current version was not compared. The response contains the result.
 func ruleUnmatched(c candidate) (decision, bool) {
 	if !c.matchedKinds[c.object.Key.GroupKind()] || c.live.MatchResult != nil || c.written() {
 		return decision{}, false

@@ -74,7 +74,7 @@ func observedEntry(o *manifests.Object) metav1alpha1.InventoryEntry {
 }
 
 // addObserved adds the decision about an observed object to the plan. The object has no inventory entry. The entry of
-// an earlier manifest is dropped when the object is released or gone.
+// an earlier manifest is dropped when the object is released or no longer exists.
 func (p *Plan) addObserved(c candidate, d decision) {
 	o := c.object
 	p.Observed = append(p.Observed, observedEntry(o))

@@ -95,7 +95,7 @@ type process struct {
 	told             []string
 }
 
-// pass makes plans and performs their actions until a plan has no actions. done is false after a crash.
+// pass makes plans and performs their actions until a plan contains no actions. done is false after a crash.
 func (c *process) pass() (p Plan, done bool) {
 	inventory, results := maps.Clone(c.recorded), map[manifests.Key]Result{}
 	record := false
@@ -204,7 +204,7 @@ func TestOccurrencesAreAppliedOnceAndInOrderAfterACrash(t *testing.T) {
 	}
 }
 
-// A new revision begins with the first occurrence again, at any point of the former revision.
+// A new revision begins with the first occurrence again, at any point of the previous revision.
 func TestAnUpgradeBetweenTwoOccurrencesBeginsWithTheFirst(t *testing.T) {
 	for _, how := range []string{"purged", "recreated"} {
 		for crashAt := 1; crashAt < 9; crashAt++ {
@@ -257,7 +257,7 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 	}
 }
 
-// The former revision of the object had a single occurrence, so its entry records no occurrence.
+// The previous revision of the object had a single occurrence, so its entry records no occurrence.
 func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		purged   bool

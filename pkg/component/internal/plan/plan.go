@@ -15,10 +15,11 @@ import (
 type Plan struct {
 	// Actions can run now, in parallel.
 	Actions []Action
-	// Waiting are the objects that are not ready, failed, or not gone. The list is complete if there are no Actions.
+	// Waiting are the objects that are not ready, failed, or are being deleted. The list is complete if there are no
+	// Actions.
 	Waiting []Waiting
-	// Blocked are the managed types whose foreign instances block a removal until these instances are gone. If Blocked is
-	// not empty, there are no Actions.
+	// Blocked are the managed types whose foreign instances block a removal until these instances no longer exist. If
+	// Blocked is not empty, there are no Actions.
 	Blocked []Blocker
 	// Inventory is the new record. If Record is set, the inventory must be persisted before the Actions run.
 	Inventory Inventory
@@ -85,10 +86,10 @@ func (p Plan) Writes() bool {
 	return slices.ContainsFunc(p.Actions, func(a Action) bool { return a.Verb.Writes() })
 }
 
-// Done reports whether the plan has nothing to do and nothing to wait for.
+// Done reports whether the plan contains no actions and no waits.
 func (p Plan) Done() bool { return len(p.Actions) == 0 && len(p.Waiting) == 0 && len(p.Blocked) == 0 }
 
-// begin makes actions the actions of the plan, unless the plan has actions of an earlier stage.
+// begin makes actions the actions of the plan, unless the plan contains actions of an earlier stage.
 func (p *Plan) begin(actions []Action) {
 	if len(actions) > 0 && len(p.Actions) == 0 {
 		p.Actions = actions
@@ -123,7 +124,7 @@ const (
 	VerbOrphan Verb = "Orphan"
 	// VerbRead reads an object whose state the watches do not show.
 	VerbRead Verb = "Read"
-	// VerbTryDelete makes a dry run of VerbDelete. Its result has no object.
+	// VerbTryDelete makes a dry run of VerbDelete. Its result contains no object.
 	VerbTryDelete Verb = "TryDelete"
 	// VerbGuard sets up a guard for the definitions of the action, VerbProbe tests whether the guard is in effect, and
 	// VerbUnguard removes it. The result of VerbProbe is Present if the guard is in effect.
@@ -151,9 +152,9 @@ type Action struct {
 	Object *manifests.Object
 	// Migrate is set if the managed fields must be rewritten before a server-side apply, because our fields may be in
 	// other entries: in the entry of our regular updates, if the object had another update policy before, or in the
-	// entries of PreviousManagers; see TransferOf. It is also set if a field of ours goes away whose copy has no manager.
-	// TakeAllFields is set if all fields of the previous managers become ours. KeepFields is set if they lose all their
-	// fields, and no field is removed from the object.
+	// entries of PreviousManagers; see TransferOf. It is also set if one of our fields is removed whose copy has no
+	// manager. TakeAllFields is set if all fields of the previous managers become ours. KeepFields is set if they lose all
+	// their fields, and no field is removed from the object.
 	Migrate, TakeAllFields, KeepFields bool
 	PreviousManagers                   []string
 	// AdoptedFrom says who had the object, if the action adopts it: another tool or a component, field managers, or

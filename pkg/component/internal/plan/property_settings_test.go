@@ -129,8 +129,8 @@ func stands(e metav1alpha1.InventoryEntry, f Facts) bool {
 	return live.Presence == Present && live.Owner == us && (!e.Completed || e.UID != "")
 }
 
-// goesBefore reports whether the object first must be gone before the object second is deleted: instances of managed
-// types are deleted before all other objects, and then lower delete orders before higher delete orders.
+// goesBefore reports whether the deletion of the object first must end before the object second is deleted: instances
+// of managed types are deleted before all other objects, and then lower delete orders before higher delete orders.
 func goesBefore(f Facts, first, second metav1alpha1.InventoryEntry) bool {
 	defined := false
 	for _, e := range f.Inventory {

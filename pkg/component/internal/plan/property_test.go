@@ -139,7 +139,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 	r.world.blind[key], r.world.unwatched[key] = r.chance(10), r.chance(10)
 }
 
-// complete records a purged object as completed. At random the object is gone, and its absence is confirmed.
+// complete records a purged object as completed. At random the object does not exist, and its absence is confirmed.
 func (r *randomRun) complete(o manifests.Object) {
 	r.applied(o)
 	if !isPurged(&o) {

@@ -96,8 +96,8 @@ func purgesOf(desired []manifests.Object) []*manifests.Object {
 }
 
 // purge deletes the objects whose purge order is at most wave. The caller makes sure that all waves up to this wave are
-// ready. Objects are deleted in ascending purge order: objects with the next purge order are deleted when all earlier
-// objects are gone. done is set if the purge needs no action and no wait.
+// ready. Objects are deleted in ascending purge order: objects with the next purge order are deleted when no earlier
+// object exists any more. done is set if the purge needs no action and no wait.
 func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) {
 	for start := 0; start < len(purges) && *purges[start].Settings.PurgeOrder <= wave; {
 		end := start + 1
@@ -113,7 +113,7 @@ func (p *Plan) purge(f Facts, purges []*manifests.Object, wave int) (done bool) 
 }
 
 // purgeWave deletes the objects of one purge order. Before an object is deleted, its entry says that it completed, so
-// that it does not run again after a crash. When the object is confirmed to be gone, or not to be ours, the UID is
+// that it does not run again after a crash. When the object is confirmed not to exist, or not to be ours, the UID is
 // removed from its entry, and later plans skip the object.
 func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 	var actions []Action

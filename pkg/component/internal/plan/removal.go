@@ -53,8 +53,8 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	return r
 }
 
-// deleteRules decide about removals. The inventory entry of an object is dropped only after the object is confirmed to
-// be gone, or not to be ours.
+// deleteRules decide about removals. The inventory entry of an object is dropped only after the object is confirmed not
+// to exist, or not to be ours.
 var deleteRules = []rule[removal]{
 	{"an object that failed in this pass is not tried again before the next pass", deleteFailed},
 	{"the entry of an object that is confirmed to be gone is dropped", deleteGone},
@@ -119,7 +119,8 @@ func deleteAbsent(r removal) (decision, bool) {
 	return r.act(VerbRead, ReasonConfirm), r.live.Presence == Absent
 }
 
-// deleteNotServed reads an object whose type is not served: if the definition of the type is gone, so is the object.
+// deleteNotServed reads an object whose type is not served: if no definition of the type exists, the object does not
+// exist either.
 func deleteNotServed(r removal) (decision, bool) {
 	return r.act(VerbRead, ReasonNotServed), r.live.Presence == Unknown && r.live.Reason == WaitNotServed
 }
@@ -189,8 +190,8 @@ func deleteTerminating(r removal) (decision, bool) {
 		message += "; " + r.live.Readiness.Message
 	}
 	if r.live.Terminating && r.live.Owner != r.owner {
-		// The object does not have our label, so our watches do not show when it is gone. A transient failure makes
-		// later passes read the object.
+		// The object does not have our label, so our watches do not show when the object was deleted. A transient failure
+		// makes later passes read the object.
 		return r.wait(WaitNotGone, message, &Failure{Class: Transient, Reason: WaitNotGone, Message: message}), true
 	}
 	d := r.wait(WaitNotGone, message, nil)
@@ -274,7 +275,7 @@ func (r removal) refused() bool {
 }
 
 // notOurs reports whether the live object is not ours any more: it is another object with the same name, or it has
-// another owner. An object without an owner must have the recorded UID, and an annotation or a managed field of ours.
+// another owner. An object without an owner must have the recorded UID, and one of our annotations or managed fields.
 // The UID alone is not sufficient, because users who can edit the inventory can enter the UID of any object.
 func (r removal) notOurs() bool {
 	if r.live.Presence != Present {

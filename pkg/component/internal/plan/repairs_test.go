@@ -61,7 +61,7 @@ func (a *arena) first() (loss func(*scene), at time.Duration, ends bool) {
 	return loss, 0, false
 }
 
-// pass makes plans and performs their actions until a plan has no actions.
+// pass makes plans and performs their actions until a plan contains no actions.
 func (a *arena) pass() (repaired bool, due time.Duration) {
 	results := map[manifests.Key]Result{}
 	for {

@@ -154,8 +154,8 @@ func ruleTerminating(c candidate) (decision, bool) {
 	case !c.live.Terminating:
 		return decision{}, false
 	case c.live.Owner != c.owner:
-		// The object does not have our label, so our watches do not show when it is gone. A transient failure makes
-		// later passes read the object.
+		// The object does not have our label, so our watches do not show when the object was deleted. A transient failure
+		// makes later passes read the object.
 		return c.fail(Failure{Class: Transient, Reason: WaitTerminating, Message: message}), true
 	}
 	d := c.wait(WaitTerminating, message)
@@ -299,8 +299,8 @@ func complete(c candidate) decision {
 	return decision{entry: &e}
 }
 
-// dropsCopy reports whether the manifest drops a field of ours of which the API server keeps a copy, or changes fields
-// from which the API server derived a default. The copy or the default must become ours before the apply, which
+// dropsCopy reports whether the manifest drops one of our fields of which the API server keeps a copy, or changes
+// fields from which the API server derived a default. The copy or the default must become ours before the apply, which
 // otherwise leaves it.
 func dropsCopy(c candidate) bool {
 	if len(c.live.Retained) == 0 {

@@ -464,7 +464,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"fails (Terminal), OwnershipConflict: it is owned by Component b/them; rename it here" + moves(podsStop),
 	},
 
-	// An object of ours without its label is labelled again.
+	// Our object is labelled again if its label was removed.
 	{
 		"restores the owner label of an object with the recorded UID", edits(unowned),
 		"Apply: somebody removed or replaced its owner label (uid u1, version 7) [repair]",
@@ -1658,7 +1658,7 @@ var deleteRows = []row{
 		"fails (Transient), NotGone: it is being deleted",
 	},
 
-	// A guard is set up only for a definition of ours that can be deleted.
+	// A guard is set up only for one of our definitions that can be deleted.
 	{
 		"tries the deletion of a definition before an admission guard is set up", edits(definition(Guard{})),
 		"TryDelete: the deletion of a definition is tried before a guard is set up (uid u1, version 7)",
@@ -1727,7 +1727,7 @@ var deleteRows = []row{
 		"Orphan: its delete policy orphans it (uid u1, version 7)",
 	},
 
-	// An object of ours is deleted.
+	// Our object is deleted.
 	{"deletes an object with the owner label", nil, "Delete: it is no longer rendered (uid u1, version 7)"},
 	{
 		"deletes an object with the recorded UID that lost its owner label", edits(unowned),

@@ -354,14 +354,14 @@ func startedAgo(seconds int) func(*scene) {
 // purging sets a purge order: the dependent is deleted at the end of its wave.
 func purging(s *scene) { s.object.Settings.PurgeOrder = new(0) }
 
-// purged makes the dependent purged, and confirmed to be gone.
+// purged makes the dependent purged, and confirmed not to exist.
 func purged(s *scene) {
 	purging(s)
 	s.entry.Completed, s.entry.UID = true, ""
 	s.live = Observed{Presence: Absent}
 }
 
-// keeps makes the object a Service with a field of ours that the API server retains.
+// keeps makes the object a Service with one of our fields that the API server retains.
 func keeps(s *scene) {
 	s.become(manifests.Key{Kind: "Service", Namespace: "shop", Name: "web"})
 	s.live.Retained = []string{"spec.clusterIP"}

@@ -85,7 +85,7 @@ func (w *world) add(key manifests.Key, owner, digest string) *thing {
 // touch simulates a write of the object by another client.
 func (w *world) touch(x *thing) { x.version = w.next() }
 
-// drift simulates that another client takes over a field of ours.
+// drift simulates that another client takes over one of our fields.
 func (w *world) drift(x *thing) {
 	x.fields, x.values = "fields-drifted", "values-drifted"
 	w.touch(x)
@@ -284,8 +284,8 @@ func (c *component) knownGuard() Guard {
 	return c.guard
 }
 
-// pass makes plans and performs their actions until a plan has no actions, as the applier does. onPlan is called for
-// every plan with its facts, and may change the world before the actions are performed.
+// pass makes plans and performs their actions until a plan contains no actions, as the applier does. onPlan is called
+// for every plan with its facts, and may change the world before the actions are performed.
 func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 	c.clock++
 	results, recorded := map[manifests.Key]Result{}, maps.Clone(c.inventory)

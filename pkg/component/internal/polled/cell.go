@@ -59,7 +59,7 @@ func (c *cell) state() eventsources.State {
 	return eventsources.State{Waits: !c.answered}
 }
 
-// input returns the value as an input, also a stale one. A cell without an answer has an error.
+// input returns the value as an input, also a stale one. A cell without an answer contains an error.
 func (c *cell) input() (eventsources.Input, error) {
 	switch {
 	case !c.answered && c.failure != "":

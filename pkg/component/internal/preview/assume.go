@@ -92,7 +92,7 @@ func (r *simulation) saysNothing(w plan.Waiting) bool {
 	return w.Reason == plan.WaitOpenSet || w.Reason == plan.WaitTimeout && absent && !r.waitsForValue(w)
 }
 
-// isRemoval reports whether a wait ends when the object is gone.
+// isRemoval reports whether a wait ends when the object no longer exists.
 func isRemoval(reason plan.WaitReason) bool {
 	return reason == plan.WaitTerminating || reason == plan.WaitNotGone || reason == plan.WaitNotEmpty ||
 		reason == plan.WaitUnguarded

@@ -101,7 +101,7 @@ func (c *cluster) targets() (Targets, *apiservertest.Server) {
 	}, remote
 }
 
-// putKubeconfig stores a Secret with the name remote. The given key of the Secret has a kubeconfig for the given
+// putKubeconfig stores a Secret with the name remote. The given key of the Secret contains a kubeconfig for the given
 // server.
 func (c *cluster) putKubeconfig(key, server string) {
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c",` +

@@ -67,8 +67,8 @@ type simulation struct {
 	forecast     result.Forecast
 }
 
-// run makes a plan and simulates its actions or the end of its waits, and repeats this until a plan has no action and
-// no new wait.
+// run makes a plan and simulates its actions or the end of its waits, and repeats this until a plan contains no action
+// and no new wait.
 func (r *simulation) run(ctx context.Context) error {
 	checked := map[manifests.Key]bool{}
 	for {

@@ -37,7 +37,7 @@ type Simulator struct {
 	LostPhases string
 	// BlockersOnly ends each simulation before its first write. No dry run is sent then.
 	BlockersOnly bool
-	// RenderOnly ends each simulation before it looks at live objects. The forecast has only the waits for types that
+	// RenderOnly ends each simulation before it looks at live objects. The forecast contains only the waits for types that
 	// are not served.
 	RenderOnly bool
 

@@ -60,8 +60,8 @@ type Declared struct {
 	AdoptField string
 	// AdoptUnowned permits all objects without an owner, also those with the mark of another tool.
 	AdoptUnowned bool
-	// AllowEmpty permits that a rendering has no objects although the component has dependents. All dependents are then
-	// pruned.
+	// AllowEmpty permits that a rendering contains no objects although the component has dependents. All dependents are
+	// then pruned.
 	AllowEmpty bool
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
@@ -129,6 +129,6 @@ type DependentReader interface {
 	Get(ctx context.Context, key manifests.Key) (*unstructured.Unstructured, error)
 	// List reads all existing dependents of a kind, sorted by namespace and name.
 	List(ctx context.Context, kind schema.GroupKind) ([]*unstructured.Unstructured, error)
-	// Desired returns a manifest that the pass rendered. The error is NotFound if the rendering has no such object.
+	// Desired returns a manifest that the pass rendered. The error is NotFound if the rendering contains no such object.
 	Desired(key manifests.Key) (*unstructured.Unstructured, error)
 }

@@ -109,7 +109,7 @@ func (e *Externals) pause(owner manifests.Owner) {
 	}
 }
 
-// End deletes the records of the externals of a component whose dependents are gone.
+// End deletes the records of the externals of a component whose dependents no longer exist.
 func (e *Externals) End(ctx context.Context, owner manifests.Owner) error {
 	if e == nil || e.Manager.Empty(owner) {
 		return nil

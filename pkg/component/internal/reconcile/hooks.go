@@ -36,7 +36,7 @@ func (p *Pass) callWith(ctx context.Context, point Point, c *Component, result R
 }
 
 // callHook calls a hook. The error of the hook becomes the error of the pass. If the hook changed the spec of the
-// component with components.Store.Update, the error is a conflict, which ends the pass: the pass works for the former
+// component with components.Store.Update, the error is a conflict, which ends the pass: the pass works for the previous
 // spec.
 func (p *Pass) callHook(ctx context.Context, point Point, hook Hook, c *Component, result Result) error {
 	generation := c.GetGeneration()
@@ -129,7 +129,7 @@ func withHookError(failure, hook error) error {
 	return &both
 }
 
-// afterDelete calls the hooks PostDelete when all dependents are gone. If PreDelete has not succeeded before, for
+// afterDelete calls the hooks PostDelete when no dependent exists any more. If PreDelete has not succeeded before, for
 // example because the component never had dependents, afterDelete calls PreDelete first.
 func (p *Pass) afterDelete(ctx context.Context, c *Component) error {
 	if err := p.preDelete(ctx, c); err != nil {

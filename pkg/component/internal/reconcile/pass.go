@@ -64,7 +64,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err
 	}
-	// 5. Refuse a change of the target cluster or namespace while there are dependents in the former target.
+	// 5. Refuse a change of the target cluster or namespace while there are dependents in the previous target.
 	if err := w.target.CheckCluster(c.GetStatus(), len(w.recorded.Entries)); err != nil {
 		return outcome.Outcome{}, err
 	}

@@ -135,7 +135,7 @@ type Loaded struct {
 	Unsearched string
 	// Events are the Events to be created for the component.
 	Events []status.Event
-	// RecordsFound is set if this pass found records of a former rendering that earlier passes could not search for.
+	// RecordsFound is set if this pass found records of a previous rendering that earlier passes could not search for.
 	// The caller must drop the cached rendering, because the recorded rendering replaces it.
 	RecordsFound bool
 }

@@ -53,11 +53,11 @@ func NewQuotas(
 	return &Quotas{limit: limit, recorded: recorded, wake: wake, namespaces: map[string]*ledger{}}
 }
 
-// Admit reserves the dependents of a component before a pass writes any of them. inventory has the recorded dependents.
-// A component that renders only recorded dependents is always admitted, also above the quota. A component that would
-// add dependents is refused if all components would have more desired dependents than the quota allows. Dependents that
-// are to be pruned do not count, as long as all dependents together are at most twice the quota: otherwise a component
-// could exceed the quota by dependents that cannot be deleted, for example because of finalizers.
+// Admit reserves the dependents of a component before a pass writes any of them. inventory contains the recorded
+// dependents. A component that renders only recorded dependents is always admitted, also above the quota. A component
+// that would add dependents is refused if all components would have more desired dependents than the quota allows.
+// Dependents that are to be pruned do not count, as long as all dependents together are at most twice the quota:
+// otherwise a component could exceed the quota by dependents that cannot be deleted, for example because of finalizers.
 func (q *Quotas) Admit(
 	ctx context.Context, name types.NamespacedName, desired []manifests.Object, inventory []metav1alpha1.InventoryEntry,
 ) error {

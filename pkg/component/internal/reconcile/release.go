@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/telemetry"
 )
 
-// release deletes all records of a component whose dependents are gone, and then removes our finalizer from the
+// release deletes all records of a component whose dependents no longer exist, and then removes our finalizer from the
 // component.
 func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) error {
 	owner, err := r.Owners.Of(ctx, c.Object)
@@ -37,8 +37,9 @@ func (r *Runner) release(ctx context.Context, c *Component, o outcome.Outcome) e
 	return nil
 }
 
-// markReleased prevents passes over a component until it is gone from the cache. The watch event of its deletion then
-// starts the pass in which vanished forgets it. If it is gone already, markReleased forgets it.
+// markReleased prevents passes over a component until the cache no longer contains it. The watch event of its deletion
+// then starts the pass in which vanished forgets the component. If the cache does not contain the component,
+// markReleased forgets it.
 func (r *Runner) markReleased(ctx context.Context, c *Component) {
 	r.States.Of(c.Name()).released = c.GetUID()
 	if _, err := r.Store.LoadSpec(ctx, c.Name()); apierrors.IsNotFound(err) {

@@ -64,8 +64,8 @@ func (r *Runner) endsWithoutReport(
 	return after, ends
 }
 
-// again ends a pass whose rendering has outdated values of exports. The next pass begins at once, and continues with
-// what this one kept.
+// again ends a pass whose rendering contains outdated values of exports. The next pass begins at once, and continues
+// with what this one kept.
 func (r *Runner) again(
 	ctx context.Context, c *Component, loaded *metav1alpha1.Status, o outcome.Outcome,
 ) {

@@ -103,7 +103,7 @@ func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request
 }
 
 // lateDeleteRequest returns the request that deletes the dependents that were created after the last write of the
-// status of a component that is gone.
+// status of a component that no longer exists.
 func lateDeleteRequest(owner manifests.Owner, created plan.Inventory, now time.Time, wake func()) applier.Request {
 	return applier.Request{Owner: owner, Inventory: created.Sorted(), Now: now, Wake: wake}
 }

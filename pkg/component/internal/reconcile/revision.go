@@ -17,8 +17,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 )
 
-// checkPlacement returns an error if the target namespace or name changed while dependents exist in the former target.
-// An apply would delete these dependents and create them in the new target.
+// checkPlacement returns an error if the target namespace or name changed while the previous target contains
+// dependents. An apply would delete these dependents and create them in the new target.
 func checkPlacement(s *metav1alpha1.Status, w work) error {
 	in, dependents := w.inputs, len(w.recorded.Entries)
 	moved := s.TargetNamespace != in.Namespace || s.TargetName != in.Name

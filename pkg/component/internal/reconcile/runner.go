@@ -47,9 +47,9 @@ type Runner struct {
 // Records deletes the Secrets in which parts of the state of a component are recorded, and removes finalizers from
 // Secrets.
 type Records interface {
-	// DeleteStale deletes Secrets with former inventories, which the status of the component does not name any more.
+	// DeleteStale deletes Secrets with previous inventories, which the status of the component does not name any more.
 	DeleteStale(ctx context.Context, c *Component) error
-	// End deletes all records and finalizers of a component whose dependents are gone.
+	// End deletes all records and finalizers of a component whose dependents no longer exist.
 	End(ctx context.Context, c *Component, owner manifests.Owner) error
 	// RememberOwned stores in memory, at the end of a pass, which Secrets a component owns.
 	RememberOwned(c *Component)

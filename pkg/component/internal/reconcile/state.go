@@ -33,8 +33,8 @@ type State struct {
 	// the last pass read.
 	Schedule schedule.State
 	Contents input.Contents
-	// values are those of the inputs that were rendered last, and previousValues those of the inputs before. The former
-	// ones are needed until a status with the new revision is written.
+	// values are those of the inputs that were rendered last, and previousValues those of the inputs before. The
+	// previous values are needed until a status with the new revision is written.
 	values, previousValues revisionValues
 	// externalContents are the contents of the references of externals that the last pass read.
 	externalContents input.ExternalContents
@@ -61,8 +61,8 @@ type State struct {
 	toldOrphaning types.UID
 	// unconfirmed are the dependents that this process created after its last write of the component's status.
 	unconfirmed unconfirmed
-	// released is the UID of the component whose finalizer this process removed, until the component is gone from the
-	// cache. A pass over such a component would begin with an old version of it.
+	// released is the UID of the component whose finalizer this process removed, until the cache no longer contains the
+	// component. A pass over such a component would begin with an old version of it.
 	released types.UID
 }
 
@@ -94,7 +94,7 @@ func (m *State) remember(before *metav1alpha1.Status, in input.Inputs) {
 	}
 }
 
-// changesUnknown stands for the changes of inputs whose former values this process does not know. Values are not
+// changesUnknown stands for the changes of inputs whose previous values this process does not know. Values are not
 // stored, because they may come from Secrets.
 const changesUnknown = "values not compared: the operator was restarted since the revision before"
 

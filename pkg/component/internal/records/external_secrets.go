@@ -13,7 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// IndexKey is the key of the index in the data of a Secret of the kind Externals. The index has the digests of all
+// IndexKey is the key of the index in the data of a Secret of the kind Externals. The index contains the digests of all
 // other values, so the digest of the index in annotationDigest is a digest of the whole content.
 const IndexKey = "_index"
 

@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// index has the components of an informer, and their relations to objects.
+// index contains the components of an informer, and their relations to objects.
 type index struct {
 	// users are the components of the informer. all relates each of them to all objects.
 	users names

@@ -159,8 +159,8 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	return equal, readsStatus, nil
 }
 
-// isRecovered reports whether an inventory has entries that may come from a search for the owner label. The record of a
-// pinned rendering may then be lost together with the inventory.
+// isRecovered reports whether an inventory contains entries that may come from a search for the owner label. The record
+// of a pinned rendering may then be lost together with the inventory.
 func isRecovered(inventory []metav1alpha1.InventoryEntry) bool {
 	return slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool { return e.Digest == "" })
 }

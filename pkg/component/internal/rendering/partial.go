@@ -46,7 +46,7 @@ func changesApplied(req Request, set Set) (bool, error) {
 	return lost || len(plan.Removals(plan.NewInventory(req.Inventory), set.Desired())) > 0, nil
 }
 
-// DiffersFrom reports whether the apply set and an inventory have different dependents, or whether the manifest of a
+// DiffersFrom reports whether the apply set and an inventory contain different dependents, or whether the manifest of a
 // dependent differs from the applied manifest.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	applied, desired := plan.NewInventory(inventory), withoutObserved(s.Desired())

@@ -130,7 +130,7 @@ func TestARecordOfOtherInputsCountsAsLost(t *testing.T) {
 	s.random()
 	s.apply()
 	s.restart()
-	// The deletion of the former record has failed, and the status names this record together with the new inputs.
+	// The deletion of the previous record has failed, and the status names this record together with the new inputs.
 	s.request.Inputs.Digest, s.component.status.InputDigest = "others", "others"
 	set, _, err := s.render()
 	if err != nil || !set.ValuesLost || set.Lost != "" || s.valueOf(set) == "random-1" {

@@ -224,7 +224,7 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 
 // normalise returns the set with the normalised objects of a rendering. The manifests before the normalisation are kept
 // only if they are needed later: if some types are not served yet, so that the manifests have to be normalised again,
-// or if the rendering has pinned values.
+// or if the rendering contains pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
 		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster, ignore: ignoreDigest(req.Ignore),

@@ -17,7 +17,7 @@ const maxPublishedBytes = 16 << 10
 
 // Published returns the published exports after a pass. before are the exports in the status, names are the names that
 // the component publishes now, and values are the values that are known now, as JSON. A name without a value keeps its
-// former value. Values that are equal as JSON keep their bytes, because the API server may write them in another way
+// previous value. Values that are equal as JSON keep their bytes, because the API server may write them in another way
 // than this process. The error says that the values are too large.
 func Published(
 	before map[string]runtime.RawExtension, names []string, values map[string][]byte,

@@ -42,7 +42,7 @@ func WithGeneratorResults(
 	return next
 }
 
-// WithPinnedValues returns the status with a condition for a rendering with pinned values. A rendering has pinned
+// WithPinnedValues returns the status with a condition for a rendering with pinned values. A rendering contains pinned
 // values if each rendering would give other values for some fields. note names these fields. For a deterministic
 // rendering note is empty, and the condition is removed.
 func WithPinnedValues(before metav1alpha1.Status, note string, generation int64, now time.Time) metav1alpha1.Status {

@@ -151,8 +151,8 @@ func keepInstances(deleting bool) string {
 	return "to keep them, render the definition of their type again"
 }
 
-// describeBlocked returns a short text about the types that block a removal. The status has the complete list. If there
-// is a single type, the text has its cause.
+// describeBlocked returns a short text about the types that block a removal. The status contains the complete list. If
+// there is a single type, the text contains its cause.
 func describeBlocked(blocked []result.Blocked) string {
 	if len(blocked) == 1 {
 		return describeForeign(blocked[0])

@@ -103,7 +103,8 @@ func (c *clusters) acquire(t *testing.T) (Target, error) {
 	return c.acquireIdentified(t)
 }
 
-// acquireIdentified acquires the target once the other cluster has answered. The result has the Secret that was read.
+// acquireIdentified acquires the target once the other cluster has answered. The result contains the Secret that was
+// read.
 func (c *clusters) acquireIdentified(t *testing.T) (found Target, err error) {
 	t.Helper()
 	eventually(t, func() bool {

@@ -74,7 +74,7 @@ func shortened(message string) string {
 // typeFields finds out whether the fields kind and apiVersion of a JSON object are strings with content. It gets the
 // characters between the fields of the object, and those of its keys and strings.
 type typeFields struct {
-	// text has the first bytes of the last string, and length is its length.
+	// text contains the first bytes of the last string, and length is its length.
 	text   [len("apiVersion")]byte
 	length int
 	// inValue is set between the colon and the end of a value, and name is the key of the value.

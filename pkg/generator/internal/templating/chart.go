@@ -137,7 +137,7 @@ func decoder[T any](
 			return value, err
 		}
 		if err := decode([]byte(text), &value); err != nil {
-			// If a text has several errors, any of them may be returned.
+			// If a text contains several errors, any of them may be returned.
 			e.in.Budget.varies = true
 			return failed(value, err), nil
 		}

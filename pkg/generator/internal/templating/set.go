@@ -102,8 +102,8 @@ func groupsOf(files []parsedFile) (map[string]*template.Template, error) {
 	return groups, nil
 }
 
-// groupOf returns the templates that the files of a folder can include. A contested folder has a definition that
-// another folder has too. The definitions in contested folders from the root down to folder replace the
+// groupOf returns the templates that the files of a folder can include. A contested folder contains a definition that
+// another folder contains, too. The definitions in contested folders from the root down to folder replace the
 // definitions of other folders.
 func groupOf(
 	folder string,

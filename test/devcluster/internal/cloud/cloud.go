@@ -69,7 +69,7 @@ func provision(client kubernetes.Interface) func(context.Context, any) error {
 	}
 }
 
-// reclaim deletes a volume whose claim is gone.
+// reclaim deletes a volume whose claim no longer exists.
 func reclaim(client kubernetes.Interface) func(context.Context, any) error {
 	return func(ctx context.Context, object any) error {
 		volume, ok := object.(*corev1.PersistentVolume)

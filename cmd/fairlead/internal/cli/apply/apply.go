@@ -85,7 +85,7 @@ type applyOptions struct {
 	wait     command.WaitFlags
 	// dryRun shows the plan instead. createNamespace creates the namespace of the component.
 	dryRun, createNamespace bool
-	// unplanned writes the component without a plan. renamed is set if its former flag is given.
+	// unplanned writes the component without a plan. renamed is set if its previous flag is given.
 	unplanned, renamed bool
 }
 

@@ -139,7 +139,7 @@ func remarksOn(f result.Forecast) (remarks []string) {
 // if the step changes nothing.
 func textOf(s result.Step, unread error, lastApplied bool) (string, error) {
 	if unread != nil && s.Key.IsExternal() && s.Before == nil && s.Effect != result.EffectCreate {
-		// Without the former manifest, everything would look new.
+		// Without the previous manifest, everything would look new.
 		return fmt.Sprintf("# %s: %s; not compared: %s\n", s.Key, s.Effect, exit.Line(unread)), nil
 	}
 	text, err := changeOf(s, lastApplied)

@@ -13,8 +13,8 @@ import (
 )
 
 // leftBehind returns warnings about the objects that a component owned in other clusters and that its source does not
-// have any more. No record of this cluster has them, so the component neither prunes nor deletes them. found is the
-// plan of the apply that takes over the other objects.
+// have any more. No record of this cluster contains them, so the component neither prunes nor deletes them. found is
+// the plan of the apply that takes over the other objects.
 func leftBehind(
 	ctx context.Context, f cluster.Object, clusters []string, found changepreview.Findings,
 ) (warnings []error) {

@@ -53,7 +53,7 @@ func (c Clusters) Discovery() (discovery.CachedDiscoveryInterface, error) {
 func errKubeconfig(err error) error { return exit.Unasked("kubeconfig: %w", err) }
 
 // Find connects to the cluster and returns the object in the argument. It returns an error if the object does not
-// exist. If only the object is missing, the result has the connection and the type.
+// exist. If only the object is missing, the result contains the connection and the type.
 func (c Clusters) Find(ctx context.Context, reference string) (cluster.Object, error) {
 	connected, target, err := c.ConnectTo(reference)
 	if err != nil {

@@ -154,7 +154,7 @@ func (o *options) delete(ctx context.Context, f cluster.Object) error {
 	return nil
 }
 
-// awaitEnd waits until the component and its sources are gone.
+// awaitEnd waits until the component and its sources no longer exist.
 func (o *options) awaitEnd(ctx context.Context, f cluster.Object) error {
 	began := time.Now()
 	command.WarnOfOperator(f.Cluster.Operator(ctx, f.Target), o.Warn)
@@ -192,7 +192,7 @@ func acceptUnknown(ctx context.Context, f cluster.Object, groups []string) (*uns
 }
 
 // request requests the deletion of the component. It returns the component with its deletion timestamp, or nil
-// if the component is gone.
+// if the component no longer exists.
 func (o *options) request(
 	ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured,
 ) (*unstructured.Unstructured, error) {
@@ -213,7 +213,8 @@ func (o *options) request(
 	return after, err
 }
 
-// remaining reads the component again. It returns nil if the component is gone, even if a new component has its name.
+// remaining reads the component again. It returns nil if the component no longer exists, even if a new component has
+// its name.
 func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	now := f.Target.Blank()
 	err := f.Cluster.Get(ctx, client.ObjectKeyFromObject(now), now)
@@ -226,9 +227,9 @@ func remaining(ctx context.Context, f cluster.Object) (*unstructured.Unstructure
 	return now, nil
 }
 
-// requestAgain requests another attempt of a deletion, because the operator may not notice that a blocker is gone. It
-// does nothing if the person lacks the right, or if the reconciler is unknown. It returns the component, or nil if the
-// component is gone.
+// requestAgain requests another attempt of a deletion, because the operator may not notice that a blocker was deleted.
+// It does nothing if the person lacks the right, or if the reconciler is unknown. It returns the component, or nil if
+// the component no longer exists.
 func (o *options) requestAgain(ctx context.Context, f cluster.Object) (*unstructured.Unstructured, error) {
 	m, err := f.Managed()
 	if err != nil {

@@ -146,7 +146,7 @@ func componentsOf(
 	return items, err
 }
 
-// addOperator adds to a list, and prints, whether an operator serves the components. If the list has components of
+// addOperator adds to a list, and prints, whether an operator serves the components. If the list contains components of
 // several types, the components have it and not the list.
 func (o *listOptions) addOperator(ctx context.Context, c *cluster.Cluster, targets []cluster.Target, list *show.List) {
 	var shown []cluster.Operator

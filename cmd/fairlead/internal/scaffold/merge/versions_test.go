@@ -148,7 +148,7 @@ func TestConflictsHaveTheLinesOfThePersonsFileWhateverGitShows(t *testing.T) {
 			t.Setenv("GIT_CONFIG_COUNT", "1")
 			t.Setenv("GIT_CONFIG_KEY_0", "merge.conflictStyle")
 			t.Setenv("GIT_CONFIG_VALUE_0", style)
-			// The person's text has a line that looks like a marker between the two conflicts.
+			// The person's text contains a line that looks like a marker between the two conflicts.
 			const between = "\nsame\nsame\nsame\nHeading\n=======\nsame\nsame\nsame\n"
 			_, conflicts, err := mergeText(t.Context(), "README.md", []byte("a\nb"+between+"z\n"),
 				[]byte("mine\nb"+between+"mine\n"), []byte("newer\nb"+between+"newer\n"))
