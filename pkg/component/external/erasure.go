@@ -222,7 +222,7 @@ func (d *driver[S, O]) Delete(ctx context.Context, r Request) error {
 	return err
 }
 
-// Find implements Driver. ErrNotFound means that there is none.
+// Find implements Driver. If the Find of the Kind returns ErrNotFound, there is no such external, and found is false.
 func (d *driver[S, O]) Find(ctx context.Context, r Request) (id string, found bool, err error) {
 	if d.finder == nil {
 		return "", false, d.unsupported("Find")

@@ -69,8 +69,10 @@ func (k *kindValues) release() {
 	*k = kindValues{}
 }
 
-// values returns what checks the values of objects, by the schema of a version of the definition. It is nil if the
-// definition is invalid. The error is budget.ErrWait.
+// values returns what checks the values of objects, by the schema of a version of the definition. The result is nil, so
+// that these values are not checked before the write, if the definition is invalid (which its own write reports), has
+// no schema for the version, cannot be unpacked, or needs more memory than the budget can ever give. The only error is
+// budget.ErrWait.
 func (d *setDefinition) values(ctx context.Context, version string) (*values.Type, error) {
 	whole, err := d.object.Whole()
 	if err == nil {
@@ -79,12 +81,11 @@ func (d *setDefinition) values(ctx context.Context, version string) (*values.Typ
 	if errors.Is(err, budget.ErrWait) {
 		return nil, err
 	}
-	if err != nil {
-		return nil, nil
+	var found *values.Type
+	if err == nil {
+		found, err = validate.DefinitionValues(whole.Body, version)
 	}
-	found, err := validate.DefinitionValues(whole.Body, version)
 	if err != nil {
-		// The definition is invalid, which its own write reports.
 		return nil, nil
 	}
 	return found, nil

@@ -33,9 +33,9 @@ func (s *Store) UpdateStatus(ctx context.Context, obj Object, change func(Object
 	return copyAuthorStatus(obj, stored)
 }
 
-// update calls once with the newest known version of a component. After a conflict, it calls once again with the stored
-// version. It returns the result of once.
-func (s *Store) update(ctx context.Context, obj Object, once func(stored Object) (Object, error)) (Object, error) {
+// update calls try with the newest known version of a component. After each conflict, up to maxRetries times, it reads
+// the stored version and calls try again. It returns the result of try.
+func (s *Store) update(ctx context.Context, obj Object, try func(stored Object) (Object, error)) (Object, error) {
 	name := client.ObjectKeyFromObject(obj)
 	stored, err := s.loadExisting(ctx, name)
 	for retry := 0; ; retry++ {
@@ -46,7 +46,7 @@ func (s *Store) update(ctx context.Context, obj Object, once func(stored Object)
 			return nil, s.options.conflict(name, "the component was deleted and created again")
 		}
 		var written Object
-		written, err = once(stored)
+		written, err = try(stored)
 		if err == nil {
 			return written, nil
 		}

@@ -143,7 +143,7 @@ func (s *situation) mustFind() bool {
 	return (s.isUncertain() || s.recorded.isLost()) && s.wanted.info().Finds && s.recorded.token() != ""
 }
 
-// isListed reports whether a list may show the external.
+// isListed reports whether a call of List can observe the external: its id is known, and nothing about it is uncertain.
 func (s *situation) isListed() bool {
 	return s.wanted.info().Lists && s.id() != "" && !s.isUncertain() && !s.recorded.isLost()
 }

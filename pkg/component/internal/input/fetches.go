@@ -50,7 +50,7 @@ type Fetches struct {
 	fetcher Fetcher
 	clock   clock.PassiveClock
 	budget  *budget.Budget
-	// slots are the slots of attempts, which have a namespace and a number.
+	// slots limits the attempts that run at the same time. A slot has the namespace and the running number of its attempt.
 	slots *target.Turns
 
 	mu      sync.Mutex

@@ -52,6 +52,7 @@ func (c conditions) of(ctx context.Context, set rendering.Set) (inclusion.Inputs
 		return decided, err
 	}
 	if own != nil {
+		// The author's function may read objects, so a value that is no parameter of the component may be secret.
 		decided.Parameters = own
 		decided.Hidden = func(path string) bool { return !isParameter(in.Parameters, path) || input.IsSecretName(path) }
 		return decided, nil

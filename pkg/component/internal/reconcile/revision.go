@@ -78,7 +78,8 @@ func nextRevision(
 		next.Rendition = max(before.Rendition, newestRendition(inventory, before.Revision)) + 1
 	case len(set.Lookups.Served.Undiscovered) > 0 && set.ID == "":
 		// The rendered set is equal to the applied set, although the discovery of some API groups failed. The look-ups
-		// are entered without these groups, so that the failure does not block later renderings.
+		// are entered without these groups, so that the failure does not block later renderings. A set with pinned
+		// values (set.ID) may be the previous rendering in place of the new one, which may depend on these groups.
 		return withLookups(next, set)
 	default:
 		return next, nil
