@@ -133,6 +133,15 @@ var _ = Describe("A status without an operator:", onCluster(func() {
 		Expect(fairlead(ctx, namespace, "tree", "shop").Err).
 			To(HavePrefix("warning: operator not checked: there is no Lease"))
 	})
+
+	It("does not warn about a component of another operator, whose Lease nobody can name", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		readyGadget(ctx, namespace, "shop")
+		const name = "gadget.gadgets.example.com/shop"
+		Expect(fairlead(ctx, namespace, "tree", name).Err).To(BeEmpty())
+		Expect(fairlead(ctx, namespace, "list", "gadgets.gadgets.example.com").Err).To(BeEmpty())
+		Expect(fairlead(ctx, namespace, "status", name).Out).To(ContainSubstring("Operator:    not checked: the Lease"))
+	})
 }))
 
 // renew repeats that an operator renewed its Lease, so that a command that reads it twice sees a change.

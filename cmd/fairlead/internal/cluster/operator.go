@@ -40,7 +40,12 @@ type Operator struct {
 	held []coordinationv1.Lease
 	// hint is the end of a message if there may be further Leases.
 	hint string
+	// isOther is set for components of another operator than the ready-made one. Its Lease is never known.
+	isOther bool
 }
+
+// IsCheckable reports whether the Lease of the operator can be known.
+func (o Operator) IsCheckable() bool { return !o.isOther }
 
 const (
 	// absentAfter is the age of the last renewal of a Lease from which no operator holds the Lease. It is longer than the
@@ -55,7 +60,9 @@ const (
 // none does. Without a namespace in the target it does not check which namespaces the operator watches.
 func (c *Cluster) Operator(ctx context.Context, target Target) Operator {
 	if !target.IsReadyMade() {
-		return notChecked("the Lease of the operator of %s is not known", target.Mapping.Resource.GroupResource())
+		o := notChecked("the Lease of the operator of %s is not known", target.Mapping.Resource.GroupResource())
+		o.isOther = true
+		return o
 	}
 	reader := leaseReader{c.Client}
 	leases, hint, err := reader.candidates(ctx, target.Namespace)

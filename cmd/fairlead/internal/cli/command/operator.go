@@ -20,9 +20,9 @@ func ShownOperator(o cluster.Operator) *show.Operator {
 	return &show.Operator{State: string(o.State), Message: o.Message}
 }
 
-// WarnOfOperator warns that no operator serves a component, or that this was not checked.
+// WarnOfOperator warns that no operator serves a component, or that this was not checked although it can be.
 func WarnOfOperator(o cluster.Operator, warn func(error)) {
-	if o.State != cluster.OperatorServes {
+	if o.State != cluster.OperatorServes && o.IsCheckable() {
 		warn(errors.New(o.Message))
 	}
 }

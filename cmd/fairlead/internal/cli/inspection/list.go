@@ -166,10 +166,7 @@ func (o *listOptions) addOperator(ctx context.Context, c *cluster.Cluster, targe
 			}
 		}
 		shown = append(shown, operator)
-		// The Lease of the operator of another type is never known, so only a list of this type says it.
-		if target.IsReadyMade() || !list.Typed {
-			command.WarnOfOperatorIn(operator, namespaces, o.Warn)
-		}
+		command.WarnOfOperatorIn(operator, namespaces, o.Warn)
 	}
 	if len(shown) != 1 || shown[0].State == cluster.OperatorServes {
 		return

@@ -56,8 +56,8 @@ has held it for a minute, or if the operator does not watch the namespace. list,
 FAIRLEAD_OPERATOR_NAMESPACE names. If you may list all Leases, any operator that watches the namespace counts.
 
 "operator not checked" says that the Lease is not known: you may not read it, the operator runs without leader
-election, or the component belongs to another operator. If your operator ran with leader election before, delete its
-old Lease.`
+election, or the component belongs to another operator. Only in the last case the other commands do not warn. If your
+operator ran with leader election before, delete its old Lease.`
 
 // operatorInterval is the time between two looks at the Lease of the operator while a status is followed.
 const operatorInterval = 30 * time.Second
