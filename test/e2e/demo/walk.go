@@ -66,12 +66,12 @@ func idle(ctx context.Context, w *world) error {
 		return err
 	}
 	w.step("Ready; press Ctrl-C to stop the cluster and the operator")
-	w.say("Use the namespace %q. Commands to try:", namespace)
+	w.say("Commands to try:")
 	w.printf("\n")
 	w.command("export KUBECONFIG=" + w.cluster.Kubeconfig())
-	w.command(cliBinary, "apply shop test/e2e/demo/shop -n", namespace, "--wait")
-	w.command(cliBinary, "tree shop -n", namespace)
-	w.command(cliBinary, "delete shop -n", namespace, "--wait")
+	w.command(cliBinary, "apply shop test/e2e/demo/shop --wait")
+	w.command(cliBinary, "tree shop")
+	w.command(cliBinary, "delete shop --wait")
 	w.printf("\n")
 	w.say("The log of the operator is %s.", w.operator.log)
 	w.say("To run a changed operator in its place, in another terminal:")
