@@ -35,6 +35,10 @@ var rooms = []room{
 	{"internal/version", "a number", "", ""},
 	{"internal/yamltext", "the text of a manifest", "", ""},
 	{"pkg/component/internal/apiservertest", "a kit for tests", "", ""},
+	{
+		"pkg/component/internal/dependencies", "facts about components that it gets; it waits for nothing and reads nothing",
+		"k8s.io/apimachinery/pkg/types k8s.io/apimachinery/pkg/util/resourceversion", modules + " context time",
+	},
 	{"pkg/component/internal/metrics", "numbers; no decision depends on them", "", ""},
 	{"pkg/component/internal/ready", "one object", "", clients + " context"},
 	{"pkg/component/internal/records/secretstest", "a kit for tests", "", ""},
