@@ -92,13 +92,13 @@ func (k broken) Create(ctx context.Context, r thingRef) (thingCreated, error) {
 	}
 }
 
-// guarded is a kind that needs a password.
-type guarded struct {
+// withPassword is a kind that needs a password.
+type withPassword struct {
 	componenttest.Things
 	passwords *atomic.Value
 }
 
-func (k guarded) Observe(ctx context.Context, r thingRef) (componenttest.Thing, error) {
+func (k withPassword) Observe(ctx context.Context, r thingRef) (componenttest.Thing, error) {
 	password := ""
 	for _, data := range r.References {
 		password = string(data["password"])
@@ -122,7 +122,7 @@ func moreKinds(cloud *componenttest.Cloud, passwords *atomic.Value) []external.D
 		external.Of("FixedThing", fixed{things}, quick),
 		external.Of("StubbornThing", stubborn{things}, quick),
 		external.Of("BrokenThing", broken{things}, short),
-		external.Of("GuardedThing", guarded{things, passwords}, quick),
+		external.Of("PasswordThing", withPassword{things, passwords}, quick),
 		external.Of("ListedThing", componenttest.ListedThings{Things: things}, quick),
 	)
 }
@@ -436,7 +436,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			return s
 		}
 		with := func(name string) string {
-			return thing("GuardedThing", "one", "a") + "references: [{kind: Secret, name: " + name + "}]\n"
+			return thing("PasswordThing", "one", "a") + "references: [{kind: Secret, name: " + name + "}]\n"
 		}
 
 		It("are held while externals live, replaced without a restart, and shown nowhere", func(ctx SpecContext) {
@@ -480,7 +480,7 @@ var _ = Describe("Externals of all kinds:", func() {
 
 		It("a missing Secret is an error of its external alone", func(ctx SpecContext) {
 			g := newApp(ctx, with("missing")+thing("Thing", "two", "b"))
-			Eventually(waiting(ctx, g)).Should(And(ContainSubstring("GuardedThing"), ContainSubstring("missing")))
+			Eventually(waiting(ctx, g)).Should(And(ContainSubstring("PasswordThing"), ContainSubstring("missing")))
 			Eventually(func() []string { return ownThings(cloud) }).Should(Equal([]string{"b"}))
 			Expect(k8s.Create(ctx, secret("missing", "p"))).To(Succeed())
 			expectReady(ctx, g)

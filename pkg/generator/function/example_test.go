@@ -34,18 +34,18 @@ func greeting(_ context.Context, req generator.Request) ([]client.Object, error)
 func ExampleHandler() {
 	render := function.Handler(generator.GeneratorFunc(greeting), function.HandlerOptions{})
 	const token = "Bearer from-a-secret"
-	guarded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	authenticated := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte(token)) != 1 {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
 		render.ServeHTTP(w, r)
 	})
-	// In main: (&http.Server{Addr: ":8443", Handler: guarded, ReadTimeout:
+	// In main: (&http.Server{Addr: ":8443", Handler: authenticated, ReadTimeout:
 	// time.Minute}).ListenAndServeTLS("/tls/tls.crt", "/tls/tls.key")
 
 	stranger := httptest.NewRecorder()
-	guarded.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
+	authenticated.ServeHTTP(stranger, httptest.NewRequest(http.MethodPost, "/", strings.NewReader("{}")))
 	fmt.Println(stranger.Code)
 	// Output: 401
 }

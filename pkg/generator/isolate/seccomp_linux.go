@@ -71,10 +71,10 @@ func callFilter(pid uint32) []unix.SockFilter {
 		filter = append(filter, when(number, deny)...)
 	}
 	return slices.Concat(filter,
-		guarded(unix.SYS_CLONE, jump(unix.BPF_JSET, unix.CLONE_THREAD)),
-		guarded(unix.SYS_KILL, jump(unix.BPF_JEQ, pid)),
-		guarded(unix.SYS_TGKILL, jump(unix.BPF_JEQ, pid)),
-		guarded(unix.SYS_TKILL, jump(unix.BPF_JEQ, pid)),
+		denyUnless(unix.SYS_CLONE, jump(unix.BPF_JSET, unix.CLONE_THREAD)),
+		denyUnless(unix.SYS_KILL, jump(unix.BPF_JEQ, pid)),
+		denyUnless(unix.SYS_TGKILL, jump(unix.BPF_JEQ, pid)),
+		denyUnless(unix.SYS_TKILL, jump(unix.BPF_JEQ, pid)),
 		[]unix.SockFilter{result(allow)},
 	)
 }
@@ -102,8 +102,8 @@ func unless(word, value uint32) []unix.SockFilter {
 	return []unix.SockFilter{jump(unix.BPF_JEQ, word), result(value)}
 }
 
-// guarded denies a system call unless the comparison holds for its first argument.
-func guarded(number uint32, comparison unix.SockFilter) []unix.SockFilter {
+// denyUnless denies a system call unless the comparison holds for its first argument.
+func denyUnless(number uint32, comparison unix.SockFilter) []unix.SockFilter {
 	return []unix.SockFilter{
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 4, K: number},
 		load(offsetArgument), comparison, result(deny), result(allow),

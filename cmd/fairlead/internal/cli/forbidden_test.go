@@ -8,8 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// guardedChart returns the files of a chart with dependents, a dependent with pods, and notes with a look-up.
-func guardedChart() []string {
+// chartWithPods returns the files of a chart with dependents, a dependent with pods, and notes with a look-up.
+func chartWithPods() []string {
 	return append(shopTemplates(),
 		"templates/nightly.yaml", `
 apiVersion: batch/v1
@@ -26,7 +26,7 @@ var _ = Describe("a request that the API server forbids", onCluster(func() {
 	It("leads to the same exit code with all commands", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		dir := folder(guardedChart()...)
+		dir := folder(chartWithPods()...)
 		applied(ctx, namespace, dir)
 		allow(ctx, namespace, "visitor", "fairlead-components-viewer")
 		allow(ctx, namespace, "guest", mayView)
@@ -84,7 +84,7 @@ var _ = Describe("a request that the API server forbids", onCluster(func() {
 	It("is reported in addition to the objects that can be read", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		operate(namespace)
-		applied(ctx, namespace, folder(guardedChart()...))
+		applied(ctx, namespace, folder(chartWithPods()...))
 		allow(ctx, namespace, "reader", mayView, "fairlead-components-viewer")
 		allow(ctx, namespace, "guest", mayView)
 		Eventually(ctx, func() result { return fairlead(ctx, namespace, "tree", "shop", "--as=reader") }).Should(And(

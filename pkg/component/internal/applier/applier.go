@@ -101,7 +101,7 @@ func (a *Applier) run(
 	maps.Copy(facts.Results, finished)
 	protector, checked := a.Protector(client, r), map[manifests.Key]bool{}
 	binder, asked := a.Binder(r), a.Asked(r)
-	guard := createGuard{record: r.Unrecorded}
+	prep := preparation{record: r.Unrecorded}
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
 	confirmed := false
@@ -111,45 +111,45 @@ func (a *Applier) run(
 		facts = binder.Bind(ctx, facts)
 		var renewed []metav1alpha1.AskedExport
 		if renewed, facts.Open = asked.Compare(facts); renewed != nil {
-			return a.outdated(client, renewed, facts, changes, guard), nil
+			return a.outdated(client, renewed, facts, changes, prep), nil
 		}
 		facts.Desired = asked.Hold(facts)
 		decided := a.plan(planner, facts)
 		if reads := decided.Unread(); len(reads) > 0 {
 			if changes, err = a.carryOut(ctx, client, waves, r, &facts, reads, changes); err != nil {
-				return cut(guard, facts, changes), err
+				return cut(prep, facts, changes), err
 			}
 			continue
 		}
 		if again, err := a.validateOnce(ctx, client, r, &facts, decided); again {
 			continue
 		} else if err != nil {
-			return cut(guard, facts, changes), err
+			return cut(prep, facts, changes), err
 		}
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
-		guard.record = guard.record || decided.Record
+		prep.record = prep.record || decided.Record
 		if len(decided.Actions) == 0 {
 			if newer, ok := a.newer(ctx, client, r, facts, decided, confirmed); ok {
 				facts, confirmed = newer, true
 				continue
 			}
-			return a.end(client, r, facts, decided, changes, guard), nil
+			return a.end(client, r, facts, decided, changes, prep), nil
 		}
 		confirmed = false
 		if protector.Check(ctx, facts, decided, checked) {
 			facts.Live = Snapshot(client, r.externals(), r.ReadyFunc, facts)
 			continue
 		}
-		recorded, err := guard.prepare(ctx, r, decided)
+		recorded, err := prep.prepare(ctx, r, decided)
 		if err != nil {
-			return cut(guard, facts, changes), err
+			return cut(prep, facts, changes), err
 		}
 		if recorded {
 			facts.Recorded = decided.Inventory
 		}
 		clear(checked)
 		if changes, err = a.carryOut(ctx, client, waves, r, &facts, decided.Actions, changes); err != nil {
-			return cut(guard, facts, changes), err
+			return cut(prep, facts, changes), err
 		}
 	}
 }
@@ -203,7 +203,7 @@ func (a *Applier) learn(
 // end completes a pass whose last plan contains no actions. end stops the component's watches that are no longer
 // needed, starts watches on the namespaces and objects that the component waits for, and returns the outcome.
 func (a *Applier) end(
-	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []result.Change, guard createGuard,
+	client *target.Client, r Request, facts plan.Facts, decided plan.Plan, changes []result.Change, prep preparation,
 ) outcome.Outcome {
 	client.Observer.StopWatchesExcept(facts.Owner, watchedResources(client, r, decided.Inventory))
 	a.state.keepRepairs(facts.Owner, r.RepairNonce, decided.Repairs)
@@ -217,14 +217,14 @@ func (a *Applier) end(
 	awaitOwners(client, a.options.Reconciler, facts, decided)
 	o := OutcomeOf(decided, changes)
 	o.Exports = requestedExports(r, facts)
-	o.Created, o.Unwatched = guard.entries(decided.Inventory), append(unwatched(client, r.Owner), unheard...)
+	o.Created, o.Unwatched = prep.entries(decided.Inventory), append(unwatched(client, r.Owner), unheard...)
 	return o
 }
 
 // cut returns the outcome of a pass that ends too early: before a plan without actions. The outcome contains only the
 // changes and the creates that the pass has made so far.
-func cut(guard createGuard, facts plan.Facts, changes []result.Change) outcome.Outcome {
-	return outcome.Outcome{Outcome: result.Outcome{Changes: changes}, Created: guard.entries(facts.Inventory)}
+func cut(prep preparation, facts plan.Facts, changes []result.Change) outcome.Outcome {
+	return outcome.Outcome{Outcome: result.Outcome{Changes: changes}, Created: prep.entries(facts.Inventory)}
 }
 
 func (a *Applier) plan(planner func(plan.Facts) plan.Plan, facts plan.Facts) plan.Plan {

@@ -130,11 +130,11 @@ func (a Asked) Hold(f plan.Facts) []manifests.Object {
 
 // outdated ends a pass whose rendering contains outdated values. asked are the exports with their current values.
 func (a *Applier) outdated(
-	client *target.Client, asked []metav1alpha1.AskedExport, facts plan.Facts, changes []result.Change, guard createGuard,
+	client *target.Client, asked []metav1alpha1.AskedExport, facts plan.Facts, changes []result.Change, prep preparation,
 ) outcome.Outcome {
 	a.keepObserved(client, facts)
-	o := cut(guard, facts, changes)
+	o := cut(prep, facts, changes)
 	o.Asked, o.Inventory = asked, facts.Inventory.Sorted()
-	o.Recorded, o.Unrecorded = facts.Recorded, guard.record
+	o.Recorded, o.Unrecorded = facts.Recorded, prep.record
 	return o
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// planned is a plan that a createGuard permits or refuses.
+// planned is a plan that a preparation permits or refuses.
 type planned struct {
 	verbs  string
 	record bool
@@ -20,7 +20,7 @@ type planned struct {
 	want string
 }
 
-func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
+func TestPreparationCallsBeforeRecordAndConfirm(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		plans []planned
@@ -53,15 +53,15 @@ func TestCreateGuardCallsBeforeRecordAndConfirm(t *testing.T) {
 					return nil
 				},
 			}
-			var guard createGuard
+			var prep preparation
 			for i, p := range c.plans {
 				log = nil
-				guard.record = guard.record || p.record
-				if _, err := guard.permit(t.Context(), request, planOf(p.verbs)); err != nil {
+				prep.record = prep.record || p.record
+				if _, err := prep.permit(t.Context(), request, planOf(p.verbs)); err != nil {
 					t.Fatal(err)
 				}
 				if got := strings.Join(log, ", "); got != p.want {
-					t.Errorf("plan %d: the guard called %q, want %q", i+1, got, p.want)
+					t.Errorf("plan %d: the preparation called %q, want %q", i+1, got, p.want)
 				}
 			}
 		})
@@ -79,14 +79,14 @@ func TestTheComponentIsConfirmedBeforeIntentsOfExternalsAreRecorded(t *testing.T
 		}
 		key := manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
 		decided := plan.Plan{Actions: []plan.Action{{Verb: plan.Verb(verb), Key: key}}}
-		var guard createGuard
+		var prep preparation
 		for range 2 {
-			if _, err := guard.prepare(t.Context(), request, decided); err != nil {
+			if _, err := prep.prepare(t.Context(), request, decided); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if got := strings.Join(log, ", "); got != want+", "+want {
-			t.Errorf("%s: the guard called %q, want %q twice", verb, got, want)
+			t.Errorf("%s: the preparation called %q, want %q twice", verb, got, want)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (p preparing) Prepare(context.Context, []plan.Action) (map[manifests.Key]st
 	return p.tokens, nil
 }
 
-func TestCreateGuardRecordsTheTokensOfExternalsBeforeTheirCreate(t *testing.T) {
+func TestPreparationWritesTheTokensOfExternalsBeforeTheirCreate(t *testing.T) {
 	key := manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
 	recorded := []metav1alpha1.InventoryEntry{}
 	request := Request{
@@ -118,9 +118,9 @@ func TestCreateGuardRecordsTheTokensOfExternalsBeforeTheirCreate(t *testing.T) {
 		Actions:   []plan.Action{{Verb: plan.VerbCreate, Key: key}},
 		Inventory: plan.Inventory{key: {Kind: "Thing", Name: "one", External: true, Begun: true, UID: "t1"}},
 	}
-	var guard createGuard
+	var prep preparation
 	for _, want := range []bool{true, false} {
-		if got, err := guard.prepare(t.Context(), request, decided); err != nil || got != want {
+		if got, err := prep.prepare(t.Context(), request, decided); err != nil || got != want {
 			t.Errorf("the inventory was recorded: %t, want %t, error %v", got, want, err)
 		}
 	}
@@ -137,7 +137,7 @@ func planOf(verbs string) plan.Plan {
 	return p
 }
 
-func TestCreateGuardRefusesActions(t *testing.T) {
+func TestPreparationRefusesActions(t *testing.T) {
 	failure := errors.New("it fails")
 	fails := func(context.Context) error { return failure }
 	for _, c := range []struct {
@@ -155,38 +155,38 @@ func TestCreateGuardRefusesActions(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			guard := createGuard{record: c.record}
-			_, err := guard.permit(t.Context(), c.request, planOf("Create"))
+			prep := preparation{record: c.record}
+			_, err := prep.permit(t.Context(), c.request, planOf("Create"))
 			if !errors.Is(err, failure) || err.Error() != c.want {
-				t.Errorf("the guard returned %v, want the error of the failed callback", err)
+				t.Errorf("the preparation returned %v, want the error of the failed callback", err)
 			}
-			if len(guard.created) != 0 || guard.confirmed || guard.record != c.record {
-				t.Errorf("the guard recorded a refused create as sent: %+v", guard)
+			if len(prep.created) != 0 || prep.confirmed || prep.record != c.record {
+				t.Errorf("the preparation keeps a refused create as sent: %+v", prep)
 			}
 		})
 	}
 	t.Run("callbacks may be missing", func(t *testing.T) {
-		guard := createGuard{record: true}
-		if _, err := guard.permit(t.Context(), Request{}, planOf("Create")); err != nil {
+		prep := preparation{record: true}
+		if _, err := prep.permit(t.Context(), Request{}, planOf("Create")); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
-func TestCreateGuardReturnsTheEntriesOfCreatedObjects(t *testing.T) {
+func TestPreparationReturnsTheEntriesOfCreatedObjects(t *testing.T) {
 	entry := func(name string) metav1alpha1.InventoryEntry {
 		return metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "shop", Name: name}
 	}
-	var guard createGuard
-	guard.add([]plan.Action{
+	var prep preparation
+	prep.add([]plan.Action{
 		{Verb: plan.VerbCreate, Key: keyOf("created")},
 		{Verb: plan.VerbApply, Key: keyOf("applied")},
 		{Verb: plan.VerbCreateNamespace, Key: keyOf("implicit")},
 	})
-	guard.add([]plan.Action{
+	prep.add([]plan.Action{
 		{Verb: plan.VerbCreate, Key: keyOf("later")}, {Verb: plan.VerbCreate, Key: keyOf("forgotten")},
 	})
-	got := guard.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
+	got := prep.entries(plan.NewInventory([]metav1alpha1.InventoryEntry{
 		entry("created"), entry("applied"), entry("later"), entry("implicit"),
 	})).Sorted()
 	if names := strings.Split(namesOf(got), "+"); !slices.Equal(names, []string{"created", "later"}) {
