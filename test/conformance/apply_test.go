@@ -47,9 +47,9 @@ var _ = Describe("Engines without a controller:", func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		var recorded []metav1alpha1.InventoryEntry
-		pass := engine.Pass{
+		pass := engine.Request{
 			Owner: owner, Desired: desired, Revision: 1, Wake: func() {}, Now: time.Now(),
-			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+			WriteInventory: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 				recorded = inventory
 				return nil
 			},

@@ -38,7 +38,7 @@ metadata:
 
 	var (
 		applier *engine.Engine
-		pass    engine.Pass
+		pass    engine.Request
 	)
 	normalised := func(owner manifests.Owner, text string) []manifests.Object {
 		GinkgoHelper()
@@ -59,9 +59,9 @@ metadata:
 		applier, err = engine.New(lifetime, name, cluster.Config(), engine.Options{})
 		Expect(err).NotTo(HaveOccurred())
 		owner := manifests.Owner{Cluster: "test", Reconciler: name, Kind: "Set", Namespace: namespace, Name: "one"}
-		pass = engine.Pass{
+		pass = engine.Request{
 			Owner: owner, Desired: normalised(owner, set), Revision: 1, Wake: func() {},
-			Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+			WriteInventory: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 				pass.Inventory = inventory
 				return nil
 			},

@@ -83,7 +83,7 @@ func resultOf(o result.Outcome) reconcile.Result {
 // make makes a pass over one set.
 func (r *engineReconciler) make(
 	ctx context.Context, g *gadget.Gadget, set, text string, pass func(context.Context,
-		engine.Pass) (result.Outcome, error),
+		engine.Request) (result.Outcome, error),
 ) (result.Outcome, error) {
 	owner := manifests.Owner{
 		Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: g.Namespace,
@@ -106,9 +106,9 @@ func (r *engineReconciler) make(
 		default: // A pass is due.
 		}
 	}
-	outcome, err := pass(ctx, engine.Pass{
+	outcome, err := pass(ctx, engine.Request{
 		Owner: owner, Desired: desired, Revision: g.Generation, Inventory: r.recorded(set), Wake: wake, Now: time.Now(),
-		Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+		WriteInventory: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			r.record(set, inventory, nil)
 			return nil
 		},

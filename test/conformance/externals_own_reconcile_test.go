@@ -264,11 +264,11 @@ var _ = Describe("The library with externals:", func() {
 		want := MatchError(ContainSubstring(
 			"an Engine handles no dependents outside Kubernetes, and the set or its inventory has " +
 				"Thing.external.fairlead.io one"))
-		_, err = applier.Apply(ctx, engine.Pass{Owner: owner, Desired: desired})
+		_, err = applier.Apply(ctx, engine.Request{Owner: owner, Desired: desired})
 		Expect(err).To(want)
-		_, err = applier.Plan(ctx, engine.Pass{Owner: owner, Desired: desired})
+		_, err = applier.Plan(ctx, engine.Request{Owner: owner, Desired: desired})
 		Expect(err).To(want)
-		_, err = applier.Delete(ctx, engine.Pass{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{
+		_, err = applier.Delete(ctx, engine.Request{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{
 			{Group: external.Group, Version: external.Version, Kind: "Thing", Name: "one", External: true},
 		}})
 		Expect(err).To(want)

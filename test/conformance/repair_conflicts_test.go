@@ -32,7 +32,7 @@ import (
 type ring struct {
 	engine *engine.Engine
 	name   string
-	pass   engine.Pass
+	pass   engine.Request
 	// wakes counts the passes that the engine requested.
 	wakes atomic.Int64
 }
@@ -49,11 +49,11 @@ func newRing(ctx context.Context, namespace, text string, policies metav1alpha1.
 		Dependents: component.Dependents{Policies: policies},
 	})
 	Expect(err).NotTo(HaveOccurred())
-	r.pass = engine.Pass{
+	r.pass = engine.Request{
 		Owner:    manifests.Owner{Cluster: "test", Reconciler: r.name, Kind: "Set", Namespace: namespace, Name: "one"},
 		Revision: 1, Now: time.Unix(1_000_000, 0),
-		Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },
-		Wake:   func() { r.wakes.Add(1) },
+		WriteInventory: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },
+		Wake:           func() { r.wakes.Add(1) },
 	}
 	r.render(namespace, text)
 	r.run(ctx)

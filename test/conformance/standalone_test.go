@@ -95,7 +95,7 @@ func (s *standalone) pass(ctx context.Context, text string) (result.Outcome, err
 	if err := k8s.Get(ctx, client.ObjectKeyFromObject(s.gadget), obj); err != nil {
 		return result.Outcome{}, err
 	}
-	p := engine.Pass{Wake: func() {}, Before: func(context.Context) error {
+	p := engine.Request{Wake: func() {}, Before: func(context.Context) error {
 		if before := s.before; before != nil {
 			s.before = nil
 			before()
@@ -506,9 +506,12 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		var stored []metav1alpha1.InventoryEntry
 		Eventually(ctx, func() (bool, error) {
-			outcome, err := s.engine.Apply(ctx, engine.Pass{
+			outcome, err := s.engine.Apply(ctx, engine.Request{
 				Owner: owner, Desired: desired, Inventory: stored, Now: metav1.Now().Time, Wake: func() {},
-				Record: func(_ context.Context, entries []metav1alpha1.InventoryEntry) error { stored = entries; return nil },
+				WriteInventory: func(_ context.Context, entries []metav1alpha1.InventoryEntry) error {
+					stored = entries
+					return nil
+				},
 			})
 			return outcome.Done(), err
 		}).Should(BeTrue())
@@ -524,7 +527,7 @@ var _ = Describe("engine.Standalone:", func() {
 	It("applies and deletes sets of owners without an object", func(ctx SpecContext) {
 		s := newStandalone(newOperatorName(), standaloneOptions{})
 		s.namespace = newNamespace(ctx)
-		p := engine.Pass{Owner: manifests.Owner{Kind: "Set", Namespace: s.namespace, Name: "one"}}
+		p := engine.Request{Owner: manifests.Owner{Kind: "Set", Namespace: s.namespace, Name: "one"}}
 		apply := func(text string) {
 			GinkgoHelper()
 			decoded, err := manifests.Decode("set", []byte(text))
@@ -596,7 +599,7 @@ var _ = Describe("engine.Standalone:", func() {
 			GinkgoHelper()
 			other := s.another(standaloneOptions{})
 			Eventually(ctx, func() error {
-				_, err := other.Reconcile(ctx, obj, engine.Pass{Wake: func() {}},
+				_, err := other.Reconcile(ctx, obj, engine.Request{Wake: func() {}},
 					func(context.Context) ([]*unstructured.Unstructured, error) {
 						return manifests.Decode("set", []byte(two))
 					})

@@ -87,7 +87,7 @@ func userAgentOf(t *testing.T, config *rest.Config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pass := engine.Pass{
+	pass := engine.Request{
 		Owner:     manifests.Owner{Cluster: "c", Reconciler: name, Kind: "Shop", Namespace: "shop", Name: "shop"},
 		Inventory: []metav1alpha1.InventoryEntry{{Kind: "ConfigMap", Version: "v1", Namespace: "shop", Name: "settings"}},
 		Wake:      func() {},

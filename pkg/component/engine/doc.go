@@ -32,7 +32,7 @@
 //
 // A caller that stores the inventory itself calls the methods of Engine. It makes the desired objects with
 // normalise.Manifests, with Engine.Scope for the scopes of types and Engine.ClusterID for the owner, and gives the pass
-// a function Record, which must fail if another process stored an inventory meanwhile. It must store Outcome.Inventory
-// after a pass, and must never pass an empty inventory because the stored one cannot be read: the dependents would be
-// forgotten.
+// a function WriteInventory, which must fail if another process stored an inventory meanwhile. It must store
+// Outcome.Inventory after a pass, and must never pass an empty inventory because the stored one cannot be read: the
+// dependents would be forgotten.
 package engine

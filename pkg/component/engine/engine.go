@@ -37,7 +37,7 @@ type Engine struct {
 // Options configure an Engine.
 type Options struct {
 	// Dependents are the policies of dependents, and what decides about their readiness. Dependents.Ignore is refused:
-	// give these rules to normalise.Manifests, which makes the objects of a Pass.
+	// give these rules to normalise.Manifests, which makes the objects of a Request.
 	Dependents component.Dependents
 
 	// Writers is the maximum number of concurrent requests that write dependents; 16 by default. All owners share this
@@ -111,7 +111,7 @@ func (e *Engine) As(id Identity) (*Engine, error) {
 
 // Apply creates, updates and prunes dependents until they match p.Desired, as far as possible without waiting. It
 // evaluates the conditions of the objects, and fills their holes.
-func (e *Engine) Apply(ctx context.Context, p Pass) (result.Outcome, error) {
+func (e *Engine) Apply(ctx context.Context, p Request) (result.Outcome, error) {
 	if err := p.refuseExternals(); err != nil {
 		return result.Outcome{}, err
 	}
@@ -121,17 +121,18 @@ func (e *Engine) Apply(ctx context.Context, p Pass) (result.Outcome, error) {
 }
 
 // Delete deletes the dependents in the inventory, as far as possible without waiting.
-func (e *Engine) Delete(ctx context.Context, p Pass) (result.Outcome, error) {
+func (e *Engine) Delete(ctx context.Context, p Request) (result.Outcome, error) {
 	if err := p.refuseExternals(); err != nil {
 		return result.Outcome{}, err
 	}
-	o, err := e.applier.Delete(logging.Context(ctx), e.client, p.request())
+	o, err := e.applier.Delete(logging.Context(ctx), e.client, p.forApplier())
 	return o.Outcome, err
 }
 
 // Plan returns the first writes that Apply would make, as Outcome.Changes, and writes nothing. Plan does not call
-// Pass.Record. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is empty.
-func (e *Engine) Plan(ctx context.Context, p Pass) (result.Outcome, error) {
+// Request.WriteInventory. If Outcome.Observing is set, the first list of a watch is not complete yet, and Changes is
+// empty.
+func (e *Engine) Plan(ctx context.Context, p Request) (result.Outcome, error) {
 	if err := p.refuseExternals(); err != nil {
 		return result.Outcome{}, err
 	}
@@ -150,7 +151,7 @@ func (e *Engine) Scope(gvk schema.GroupVersionKind) (manifests.Scope, error) {
 func (e *Engine) ClusterID(ctx context.Context) (string, error) { return e.client.ClusterID(ctx) }
 
 // refuseExternals returns an error that names the externals in the sets and in the inventory of a pass.
-func (p Pass) refuseExternals() error {
+func (p Request) refuseExternals() error {
 	var found []string
 	for _, o := range slices.Concat(p.Desired, p.PreDelete, p.PostDelete) {
 		if o.Key.IsExternal() {
@@ -171,8 +172,8 @@ func (p Pass) refuseExternals() error {
 }
 
 // decide returns the request of a pass without the objects that are excluded by their conditions, or not active.
-func (e *Engine) decide(ctx context.Context, p Pass) applier.Request {
-	return p.request().Decide(ctx, inclusion.Inputs{
+func (e *Engine) decide(ctx context.Context, p Request) applier.Request {
+	return p.forApplier().Decide(ctx, inclusion.Inputs{
 		Namespace: p.Owner.Namespace, Name: p.Owner.Name, Parameters: p.Parameters, Served: e.client.Discovery.Serves,
 	})
 }

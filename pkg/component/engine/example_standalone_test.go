@@ -47,7 +47,7 @@ func (p *pages) Reconcile(ctx context.Context, req reconcile.Request) (reconcile
 	render := func(context.Context) ([]*unstructured.Unstructured, error) {
 		return manifests.Decode("page", fmt.Appendf(nil, pageManifests, page.Name, page.Data["page"]))
 	}
-	outcome, err := p.engine.Reconcile(ctx, page, engine.Pass{}, render)
+	outcome, err := p.engine.Reconcile(ctx, page, engine.Request{}, render)
 	return engine.ResultOf(outcome), err
 }
 

@@ -27,9 +27,9 @@ func ExampleNew() {
 		if err != nil {
 			return err
 		}
-		outcome, err := applier.Apply(ctx, engine.Pass{
+		outcome, err := applier.Apply(ctx, engine.Request{
 			Owner: owner, Desired: desired, Revision: 1,
-			Inventory: load(), Record: save, Wake: wake, Now: time.Now(),
+			Inventory: load(), WriteInventory: save, Wake: wake, Now: time.Now(),
 		})
 		if err != nil {
 			return err

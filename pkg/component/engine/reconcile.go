@@ -33,7 +33,8 @@ import (
 // again after an error, and when Outcome.NextDue is due; see ResultOf. If the object does not exist any more, the
 // caller must call Forget.
 func (s *Standalone) Reconcile(
-	ctx context.Context, obj client.Object, p Pass, render func(context.Context) ([]*unstructured.Unstructured, error),
+	ctx context.Context, obj client.Object, p Request,
+	render func(context.Context) ([]*unstructured.Unstructured, error),
 ) (result.Outcome, error) {
 	p, err := s.passOver(obj, p)
 	if err != nil {
@@ -74,12 +75,12 @@ func (s *Standalone) isCurrent(obj client.Object, owner manifests.Owner) func(co
 }
 
 // passOver enters the owner, and the default of Wake, into a pass over an object.
-func (s *Standalone) passOver(obj client.Object, p Pass) (Pass, error) {
+func (s *Standalone) passOver(obj client.Object, p Request) (Request, error) {
 	if s.options.Client == nil {
 		return p, errors.New("StandaloneOptions.Client is required for Reconcile")
 	}
 	if p.Owner != (manifests.Owner{}) {
-		return p, errors.New("the field Owner of a Pass must be empty for Reconcile, because the object is the owner")
+		return p, errors.New("Request.Owner must be empty for Reconcile, because the object is the owner")
 	}
 	gvk, err := s.options.Client.GroupVersionKindFor(obj)
 	if err != nil {
@@ -93,7 +94,7 @@ func (s *Standalone) passOver(obj client.Object, p Pass) (Pass, error) {
 }
 
 // deleteWith makes one pass over the dependents of an object that is being deleted.
-func (s *Standalone) deleteWith(ctx context.Context, obj client.Object, p Pass) (result.Outcome, error) {
+func (s *Standalone) deleteWith(ctx context.Context, obj client.Object, p Request) (result.Outcome, error) {
 	ours := s.finalizers()
 	if !ours.Holds(obj) {
 		return result.Outcome{}, s.Forget(ctx, p.Owner)

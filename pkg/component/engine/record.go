@@ -76,7 +76,7 @@ func (e *RecoveredError) Error() string {
 
 // load returns the inventory of an owner. A lost or damaged inventory is rebuilt and stored, and a RecoveredError is
 // returned, unless the owner turns out to have no dependents.
-func (s *Standalone) load(ctx context.Context, p Pass, l loading) (*record, error) {
+func (s *Standalone) load(ctx context.Context, p Request, l loading) (*record, error) {
 	r := &record{inventories: s.inventories, owner: p.Owner, state: l}
 	if l.deleting {
 		// An outdated object has the name of another one, whose dependents must stay.
@@ -139,7 +139,7 @@ func (s *Standalone) recovered(ctx context.Context, r *record, found inventory.R
 
 // rebuild searches for the dependents of an owner by their labels.
 func (s *Standalone) rebuild(
-	ctx context.Context, p Pass, recorded []metav1alpha1.InventoryEntry, deleting bool,
+	ctx context.Context, p Request, recorded []metav1alpha1.InventoryEntry, deleting bool,
 ) (inventory.Rebuilt, error) {
 	client := s.engine.client
 	policies := p.Policies.Or(metav1alpha1.Policies{Delete: s.engine.applier.DefaultDeletePolicy()})
@@ -163,10 +163,10 @@ func (s *Standalone) labelOf(owner manifests.Owner) string {
 // run makes a pass, and stores the inventory that it results in. The empty inventory at the end of a deletion is not
 // stored, because its Secret is deleted.
 func (r *record) run(
-	ctx context.Context, p Pass, l loading, pass func(context.Context, Pass) (result.Outcome, error),
+	ctx context.Context, p Request, l loading, pass func(context.Context, Request) (result.Outcome, error),
 ) (result.Outcome, error) {
 	confirm := p.Confirm
-	p.Inventory, p.Record = r.entries, r.save
+	p.Inventory, p.WriteInventory = r.entries, r.save
 	p.Confirm = func(ctx context.Context) error {
 		if confirm != nil {
 			if err := confirm(ctx); err != nil {

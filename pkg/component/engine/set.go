@@ -13,7 +13,7 @@ import (
 )
 
 // normalised returns the objects of rendered manifests.
-func (s *Standalone) normalised(p Pass, rendered []*unstructured.Unstructured) ([]manifests.Object, error) {
+func (s *Standalone) normalised(p Request, rendered []*unstructured.Unstructured) ([]manifests.Object, error) {
 	client := s.engine.client
 	objects, err := normalise.Manifests(rendered, normalise.Options{
 		Reconciler: s.engine.name, Namespace: p.Owner.Namespace, Owner: p.Owner, RemoteTarget: client.RemoteTarget,
@@ -42,7 +42,7 @@ func (s *Standalone) refusal(owner manifests.Owner, o manifests.Object) error {
 	isHere := !s.engine.client.RemoteTarget
 	switch {
 	case o.Settings.Phase != manifests.PhaseApply:
-		return errors.New("it is for the deletion of the set; give it to Delete in Pass.PreDelete or Pass.PostDelete")
+		return errors.New("it is for the deletion of the set; give it to Delete in Request.PreDelete or Request.PostDelete")
 	case isHere && o.Key == owner.Component():
 		return errors.New("an object cannot be a dependent of itself, because it could never be deleted")
 	case isHere && owner.Namespace == "" && o.Key.GroupKind() == namespaceKind && o.Key.Name == s.options.Namespace:

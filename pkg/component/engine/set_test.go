@@ -88,7 +88,7 @@ func TestASetMayNotContainWhatItsDeletionNeeds(t *testing.T) {
 		}, want: "reserved"},
 		"an object of a deletion phase": {
 			owner: shop, key: manifests.Key{Kind: "ConfigMap", Name: "a"},
-			phase: manifests.PhasePreDelete, want: "Pass.PreDelete",
+			phase: manifests.PhasePreDelete, want: "Request.PreDelete",
 		},
 		"the namespace of the records": {
 			owner: global, key: manifests.Key{Kind: "Namespace", Name: "records"},
@@ -123,17 +123,17 @@ func TestASetMayNotContainWhatItsDeletionNeeds(t *testing.T) {
 func TestAPassThatContradictsItselfIsRefused(t *testing.T) {
 	owner := manifests.Owner{Kind: "Set", Namespace: "shop", Name: "web"}
 	for title, test := range map[string]struct {
-		pass Pass
+		pass Request
 		want string
 	}{
-		"with desired objects": {Pass{Owner: owner, Desired: []manifests.Object{}}, "must be empty"},
-		"with an inventory":    {Pass{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{}}, "must be empty"},
-		"with a recorder": {Pass{
-			Owner: owner, Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },
+		"with desired objects": {Request{Owner: owner, Desired: []manifests.Object{}}, "must be empty"},
+		"with an inventory":    {Request{Owner: owner, Inventory: []metav1alpha1.InventoryEntry{}}, "must be empty"},
+		"with WriteInventory": {Request{
+			Owner: owner, WriteInventory: func(context.Context, []metav1alpha1.InventoryEntry) error { return nil },
 		}, "must be empty"},
-		"without a kind":          {Pass{Owner: manifests.Owner{Namespace: "shop", Name: "web"}}, "needs a kind"},
-		"without a name":          {Pass{Owner: manifests.Owner{Kind: "Set", Namespace: "shop"}}, "needs a kind"},
-		"of a cluster-scoped one": {Pass{Owner: manifests.Owner{Kind: "Set", Name: "web"}}, "StandaloneOptions.Namespace"},
+		"without a kind":          {Request{Owner: manifests.Owner{Namespace: "shop", Name: "web"}}, "needs a kind"},
+		"without a name":          {Request{Owner: manifests.Owner{Kind: "Set", Namespace: "shop"}}, "needs a kind"},
+		"of a cluster-scoped one": {Request{Owner: manifests.Owner{Kind: "Set", Name: "web"}}, "StandaloneOptions.Namespace"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			g := NewWithT(t)
@@ -156,23 +156,23 @@ func TestAPassOverAnObjectNeedsAClientAndAWake(t *testing.T) {
 	obj := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
 	s, err := standaloneOf(t, server, false, StandaloneOptions{})
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = s.Reconcile(t.Context(), obj, Pass{}, render)
+	_, err = s.Reconcile(t.Context(), obj, Request{}, render)
 	g.Expect(err).To(MatchError(ContainSubstring("StandaloneOptions.Client")))
 
 	c, err := client.New(server.Config(), client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
 	s, err = standaloneOf(t, server, false, StandaloneOptions{Client: c})
 	g.Expect(err).NotTo(HaveOccurred())
-	_, err = s.Reconcile(t.Context(), obj, Pass{}, render)
+	_, err = s.Reconcile(t.Context(), obj, Request{}, render)
 	g.Expect(err).To(MatchError(ContainSubstring("Standalone.Source")))
-	_, err = s.Reconcile(t.Context(), obj, Pass{Owner: manifests.Owner{Kind: "Set"}}, render)
+	_, err = s.Reconcile(t.Context(), obj, Request{Owner: manifests.Owner{Kind: "Set"}}, render)
 	g.Expect(err).To(MatchError(ContainSubstring("the object is the owner")))
 	g.Expect(server.Writes()).To(BeEmpty())
 
 	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	defer queue.ShutDown()
 	g.Expect(s.Source().Start(t.Context(), queue)).To(Succeed())
-	p, err := s.passOver(obj, Pass{})
+	p, err := s.passOver(obj, Request{})
 	g.Expect(err).NotTo(HaveOccurred())
 	p.Wake()
 	woken, _ := queue.Get()
@@ -191,8 +191,8 @@ func TestTheRecordOfANewerVersionIsNotUsed(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	server.Requests()
 	for _, pass := range []func() (result.Outcome, error){
-		func() (result.Outcome, error) { return s.Apply(t.Context(), Pass{Owner: owner}, nil) },
-		func() (result.Outcome, error) { return s.Delete(t.Context(), Pass{Owner: owner}) },
+		func() (result.Outcome, error) { return s.Apply(t.Context(), Request{Owner: owner}, nil) },
+		func() (result.Outcome, error) { return s.Delete(t.Context(), Request{Owner: owner}) },
 	} {
 		_, err = pass()
 		g.Expect(err).To(MatchError(ContainSubstring("v9.1")))

@@ -92,19 +92,19 @@ func NewStandalone(ctx context.Context, e *Engine, o StandaloneOptions) (*Standa
 }
 
 // Apply makes a pass like Engine.Apply. The set consists of the rendered manifests, which are not normalised yet.
-// p.Owner needs Kind, Namespace and Name only, and p.Now and p.Wake are optional; Desired, Inventory and Record must be
-// empty. The caller must call Apply again when p.Wake is called, and when Outcome.NextDue is due.
+// p.Owner needs Kind, Namespace and Name only, and p.Now and p.Wake are optional; Desired, Inventory and WriteInventory
+// must be empty. The caller must call Apply again when p.Wake is called, and when Outcome.NextDue is due.
 //
 // Without the Secret, Apply cannot know whether the owner is new, so it searches all types for objects with the owner
 // label; see RecoveredError. Reconcile needs no such search for a new object.
 func (s *Standalone) Apply(
-	ctx context.Context, p Pass, rendered []*unstructured.Unstructured,
+	ctx context.Context, p Request, rendered []*unstructured.Unstructured,
 ) (result.Outcome, error) {
 	return s.apply(ctx, p, rendered, loading{})
 }
 
 func (s *Standalone) apply(
-	ctx context.Context, p Pass, rendered []*unstructured.Unstructured, state loading,
+	ctx context.Context, p Request, rendered []*unstructured.Unstructured, state loading,
 ) (result.Outcome, error) {
 	ctx = logging.Context(ctx)
 	p, err := s.completed(ctx, p)
@@ -123,11 +123,11 @@ func (s *Standalone) apply(
 
 // Delete makes a pass like Engine.Delete. p is as for Apply; a deletion needs no rendering. When no dependent exists
 // any more, Delete also deletes the Secret and drops the state of the owner from memory: the outcome is done then.
-func (s *Standalone) Delete(ctx context.Context, p Pass) (result.Outcome, error) {
+func (s *Standalone) Delete(ctx context.Context, p Request) (result.Outcome, error) {
 	return s.remove(ctx, p, loading{deleting: true})
 }
 
-func (s *Standalone) remove(ctx context.Context, p Pass, state loading) (result.Outcome, error) {
+func (s *Standalone) remove(ctx context.Context, p Request, state loading) (result.Outcome, error) {
 	ctx = logging.Context(ctx)
 	p, err := s.completed(ctx, p)
 	if err != nil {
@@ -149,9 +149,9 @@ func (s *Standalone) remove(ctx context.Context, p Pass, state loading) (result.
 }
 
 // completed returns the pass with the fields that the caller may omit.
-func (s *Standalone) completed(ctx context.Context, p Pass) (Pass, error) {
-	if p.Desired != nil || p.Inventory != nil || p.Record != nil {
-		return p, errors.New("the fields Desired, Inventory and Record of a Pass must be empty, because Standalone sets them")
+func (s *Standalone) completed(ctx context.Context, p Request) (Request, error) {
+	if p.Desired != nil || p.Inventory != nil || p.WriteInventory != nil {
+		return p, errors.New("Desired, Inventory and WriteInventory of a Request must be empty, because Standalone sets them")
 	}
 	var err error
 	if p.Owner, err = s.identified(ctx, p.Owner); err != nil {
@@ -170,7 +170,7 @@ func (s *Standalone) completed(ctx context.Context, p Pass) (Pass, error) {
 func (s *Standalone) identified(ctx context.Context, owner manifests.Owner) (manifests.Owner, error) {
 	switch {
 	case owner.Kind == "" || owner.Name == "":
-		return owner, errors.New("the owner of a Pass needs a kind and a name")
+		return owner, errors.New("Request.Owner needs a kind and a name")
 	case owner.Namespace == "" && s.options.Namespace == "":
 		return owner, fmt.Errorf("%s is cluster-scoped; set StandaloneOptions.Namespace, the namespace of the Secret with its "+
 			"inventory", owner.Component())
@@ -228,7 +228,7 @@ func (s *Standalone) wake(name types.NamespacedName) (func(), error) {
 	defer s.mu.Unlock()
 	if s.queue == nil {
 		return nil, errors.New("nobody is told when a dependent changes: give Standalone.Source to the controller, or set " +
-			"Pass.Wake")
+			"Request.Wake")
 	}
 	queue := s.queue
 	return func() { queue.Add(reconcile.Request{NamespacedName: name}) }, nil

@@ -83,8 +83,8 @@ func TestNothingIsWrittenAfterACallbackFails(t *testing.T) {
 	}{
 		{"Before", func(r *Request) { r.Before = func(context.Context) error { return failure } }, ""},
 		{
-			"Record", func(r *Request) {
-				r.Record = func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }
+			"WriteInventory", func(r *Request) {
+				r.WriteInventory = func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }
 			}, "before",
 		},
 	} {

@@ -80,7 +80,7 @@ func newCluster(t *testing.T) *cluster {
 			c.note("confirm")
 			return nil
 		},
-		Record: func(_ context.Context, entries []metav1alpha1.InventoryEntry) error {
+		WriteInventory: func(_ context.Context, entries []metav1alpha1.InventoryEntry) error {
 			c.note("record " + namesOf(entries))
 			c.request.Inventory = entries
 			return nil

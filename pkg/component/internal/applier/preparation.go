@@ -55,8 +55,8 @@ func (p *preparation) permit(ctx context.Context, r Request, decided plan.Plan) 
 	}
 	creates := slices.ContainsFunc(decided.Actions, isCreate)
 	switch {
-	case p.record && r.Record != nil:
-		if err := r.Record(ctx, decided.Inventory.Sorted()); err != nil {
+	case p.record && r.WriteInventory != nil:
+		if err := r.WriteInventory(ctx, decided.Inventory.Sorted()); err != nil {
 			return false, fmt.Errorf("record the inventory: %w", err)
 		}
 		p.record, p.confirmed, recorded = false, true, true

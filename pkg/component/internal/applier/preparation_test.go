@@ -25,7 +25,7 @@ func TestPreparationCallsBeforeRecordAndConfirm(t *testing.T) {
 		name  string
 		plans []planned
 	}{
-		{"reads call neither Before nor Record", []planned{{"Read", false, ""}, {"Read", false, ""}}},
+		{"reads call neither Before nor WriteInventory", []planned{{"Read", false, ""}, {"Read", false, ""}}},
 		{"the first write calls Before, later writes do not", []planned{{"Apply", false, "before"}, {"Apply", false, ""}}},
 		{"reads do not use up the call of Before", []planned{{"Read", false, ""}, {"Delete", false, "before"}}},
 		{"the write of an admission guard calls Before", []planned{{"Guard", false, "before"}}},
@@ -48,7 +48,7 @@ func TestPreparationCallsBeforeRecordAndConfirm(t *testing.T) {
 			request := Request{
 				Before:  func(context.Context) error { log = append(log, "before"); return nil },
 				Confirm: func(context.Context) error { log = append(log, "confirm"); return nil },
-				Record: func(context.Context, []metav1alpha1.InventoryEntry) error {
+				WriteInventory: func(context.Context, []metav1alpha1.InventoryEntry) error {
 					log = append(log, "record")
 					return nil
 				},
@@ -108,7 +108,7 @@ func TestPreparationWritesTheTokensOfExternalsBeforeTheirCreate(t *testing.T) {
 	key := manifests.Key{Group: manifests.ExternalGroup, Kind: "Thing", Name: "one"}
 	recorded := []metav1alpha1.InventoryEntry{}
 	request := Request{
-		Record: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
+		WriteInventory: func(_ context.Context, inventory []metav1alpha1.InventoryEntry) error {
 			recorded = append(recorded, inventory...)
 			return nil
 		},
@@ -149,8 +149,8 @@ func TestPreparationRefusesActions(t *testing.T) {
 		{"Before", false, Request{Before: fails}, "it fails"},
 		{"Confirm", false, Request{Confirm: fails}, "confirm the component: it fails"},
 		{
-			"Record", true,
-			Request{Record: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
+			"WriteInventory", true,
+			Request{WriteInventory: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
 			"record the inventory: it fails",
 		},
 	} {

@@ -79,9 +79,9 @@ type Request struct {
 	// is nil otherwise. Unrecorded is set if Inventory must be persisted before the first write.
 	Recorded   plan.Inventory
 	Unrecorded bool
-	// Record persists an inventory. Record fails if another client persisted an inventory in the meantime. Record is
+	// WriteInventory persists an inventory. It fails if another client persisted an inventory in the meantime. It is
 	// called before the first write to a dependent that is not in the stored inventory.
-	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	WriteInventory func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of a pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if the component has changed since the pass began. Confirm is called once, before the

@@ -124,7 +124,7 @@ func (c *cluster) apply() {
 		c.t.Fatal(err)
 	}
 	request := c.request
-	request.Record = func(_ context.Context, entries []metav1alpha1.InventoryEntry) error {
+	request.WriteInventory = func(_ context.Context, entries []metav1alpha1.InventoryEntry) error {
 		request.Inventory = entries
 		return nil
 	}

@@ -244,13 +244,13 @@ func TestTheRecordIsWrittenBehindTheFinalizer(t *testing.T) {
 		if err := errors.Join(r.Before(ctx), r.Confirm(ctx)); err != nil {
 			return err
 		}
-		if err := r.Record(ctx, []metav1alpha1.InventoryEntry{settings}); err != nil {
+		if err := r.WriteInventory(ctx, []metav1alpha1.InventoryEntry{settings}); err != nil {
 			return err
 		}
 		// A second inventory is recorded in the same pass.
 		other := settings
 		other.Name = "other"
-		return r.Record(ctx, []metav1alpha1.InventoryEntry{other, settings})
+		return r.WriteInventory(ctx, []metav1alpha1.InventoryEntry{other, settings})
 	}
 	if _, err := w.Apply(t.Context(), w.component()); err != nil {
 		t.Fatal(err)
@@ -274,7 +274,7 @@ func TestAnErrorOfTheRecordEndsIt(t *testing.T) {
 		w.fails[step] = errOh
 		w.inApply = func(ctx context.Context, r applier.Request) error {
 			w.steps = nil
-			return r.Record(ctx, []metav1alpha1.InventoryEntry{settings})
+			return r.WriteInventory(ctx, []metav1alpha1.InventoryEntry{settings})
 		}
 		if _, err := w.Apply(t.Context(), w.component()); !errors.Is(err, errOh) {
 			t.Errorf("a failure of the step %s: Apply returned %v", step, err)
@@ -304,7 +304,7 @@ func TestAPassWithoutAStoreRecordsNothing(t *testing.T) {
 	if _, err := w.Apply(t.Context(), w.component()); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.request; r.Record != nil || r.Confirm != nil || r.Before != nil || r.Superseded != nil {
+	if r := w.request; r.WriteInventory != nil || r.Confirm != nil || r.Before != nil || r.Superseded != nil {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -136,7 +136,7 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	request.Superseded = p.InFlight.Superseded(name)
 	request.Before = func(ctx context.Context) error { return p.Owners.VerifyCluster(ctx, name) }
 	request.Confirm = func(ctx context.Context) error { return p.Store.Confirm(ctx, c.Object, recorded) }
-	request.Record = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
+	request.WriteInventory = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 		defer p.Metrics.Time(metrics.StepRecord)()
 		err := p.record(ctx, c, w.owner, recorded, entries)
 		if err == nil {

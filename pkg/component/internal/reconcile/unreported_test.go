@@ -163,7 +163,9 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			name: "the value appears after a create: one status, one event, one revision",
 			first: func(w *world) {
 				w.outcome.Inventory = []metav1alpha1.InventoryEntry{created, updated}
-				w.inApply = func(ctx context.Context, r applier.Request) error { return r.Record(ctx, w.outcome.Inventory) }
+				w.inApply = func(ctx context.Context, r applier.Request) error {
+					return r.WriteInventory(ctx, w.outcome.Inventory)
+				}
 			},
 			between: func(w *world) {
 				w.inApply = func(context.Context, applier.Request) error { return nil }
@@ -195,7 +197,9 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			name: "the process ends: what was created is recorded, and the values are asked for again",
 			first: func(w *world) {
 				w.outcome.Inventory = []metav1alpha1.InventoryEntry{created, updated}
-				w.inApply = func(ctx context.Context, r applier.Request) error { return r.Record(ctx, w.outcome.Inventory) }
+				w.inApply = func(ctx context.Context, r applier.Request) error {
+					return r.WriteInventory(ctx, w.outcome.Inventory)
+				}
 			},
 			between: func(w *world) {
 				w.States.Forget(web)
@@ -478,7 +482,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				w.succeeds()
 				w.outcome = outcome.Outcome{}
 				w.inApply = func(ctx context.Context, r applier.Request) error {
-					if err := r.Record(ctx, []metav1alpha1.InventoryEntry{updated, created}); err != nil {
+					if err := r.WriteInventory(ctx, []metav1alpha1.InventoryEntry{updated, created}); err != nil {
 						return err
 					}
 					return errOh

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Pass is a request of a caller to an Engine: apply or delete the dependents of one component.
-type Pass struct {
+// Request is a request of a caller to an Engine: apply or delete the dependents of one component.
+type Request struct {
 	// Owner identifies the component that the dependents belong to.
 	Owner manifests.Owner
 	// Desired are the objects to apply, as normalise.Manifests returned them. A deletion ignores Desired.
@@ -49,14 +49,14 @@ type Pass struct {
 	AcceptUnknown []string
 	// Inventory is the inventory that was persisted last.
 	Inventory []metav1alpha1.InventoryEntry
-	// Record persists an inventory. Record must return an error if another process persisted an inventory in the
-	// meantime. Record is called before the first write to a dependent that is missing in the persisted inventory.
-	Record func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
+	// WriteInventory persists an inventory. It must return an error if another process persisted an inventory in the
+	// meantime. It is called before the first write to a dependent that is missing in the persisted inventory.
+	WriteInventory func(ctx context.Context, inventory []metav1alpha1.InventoryEntry) error
 	// Before is called once, before the first write of the pass. An error ends the pass. Before may be nil.
 	Before func(ctx context.Context) error
 	// Confirm returns an error if this pass is outdated, because the component has changed or is being deleted. Confirm
-	// is called once, before the first create of a pass that did not call Record. Confirm may be nil if no other caller
-	// uses the same owner.
+	// is called once, before the first create of a pass that did not call WriteInventory. Confirm may be nil if no
+	// other caller uses the same owner.
 	Confirm func(ctx context.Context) error
 	// Wake is called when a watch event needs another pass. Wake must not block.
 	Wake func()
@@ -67,14 +67,15 @@ type Pass struct {
 	Now time.Time
 }
 
-// request returns the pass as a request to an applier.
-func (p Pass) request() applier.Request {
+// forApplier returns the request as a request to an applier.
+func (p Request) forApplier() applier.Request {
 	return applier.Request{
 		Owner: p.Owner, Desired: p.Desired, PreDelete: p.PreDelete, PostDelete: p.PostDelete,
 		Revision: p.Revision, Rendition: p.Rendition, Trigger: p.Trigger, RepairNonce: p.RepairNonce,
 		Policies: p.Policies, Adoptions: plan.NewAdoptions(p.Owner, p.Owner.Namespace, p.Adopt, ""), Managed: p.Managed,
-		AcceptUnknown: p.AcceptUnknown,
-		Inventory:     p.Inventory,
-		Record:        p.Record, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded, Now: p.Now,
+		AcceptUnknown:  p.AcceptUnknown,
+		Inventory:      p.Inventory,
+		WriteInventory: p.WriteInventory, Before: p.Before, Confirm: p.Confirm, Wake: p.Wake, Superseded: p.Superseded,
+		Now: p.Now,
 	}
 }
