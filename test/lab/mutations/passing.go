@@ -34,7 +34,7 @@ var passing = []mutation{
 	},
 	{
 		"a pass that ends for an export drops its inventory", "reconcile/unreported.go",
-		"	ended := u.ended\n	if ended == nil {", "	var ended *endedPass\n	if ended == nil {",
+		"	ended := u.ended\n	if ended == nil {", "	var ended *endState\n	if ended == nil {",
 		"ends because a rendering asked for another value",
 	},
 	{

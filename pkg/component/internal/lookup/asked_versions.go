@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// maxAskedVersions is the maximum number of API versions that a record has, and maxVersionName the maximum length of
+	// maxAskedVersions is the maximum number of API versions that are stored, and maxVersionName the maximum length of
 	// each, in bytes. If a rendering asked for more, every change of the capabilities leads to a rendering after a
 	// restart.
 	maxAskedVersions = 100
 	maxVersionName   = 253
 )
 
-// Asked records for which API versions the renderings of some inputs asked, and the answers. It is safe for concurrent
+// Asked notes for which API versions the renderings of some inputs asked, and the answers. It is safe for concurrent
 // use.
 type Asked struct {
 	version version.Info
@@ -30,8 +30,8 @@ type Asked struct {
 	answers map[string]bool
 }
 
-// Record returns the capabilities for a generator, and the record of what it asks.
-func Record(c generator.Capabilities) (generator.Capabilities, *Asked) {
+// NoteVersions returns the capabilities for a generator, and what the generator asks of them.
+func NoteVersions(c generator.Capabilities) (generator.Capabilities, *Asked) {
 	served, a := c.APIVersions, &Asked{version: c.Version, answers: map[string]bool{}}
 	c.APIVersions = served.Recorded(func(version string) {
 		answer := served.Has(version)

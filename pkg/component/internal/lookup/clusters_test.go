@@ -30,10 +30,10 @@ var (
 	missing    = apierrors.NewNotFound(corev1.Resource("configmaps"), "settings")
 )
 
-func TestARecorderReadsEachObjectOnce(t *testing.T) {
+func TestEachObjectIsReadOnce(t *testing.T) {
 	c := newClusters(t)
 	c.put("settings", "1")
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	target, local := r.Lookup(false, false), r.Lookup(true, false)
 	c.gets()
 	for range 2 {
@@ -59,9 +59,9 @@ func TestARecorderReadsEachObjectOnce(t *testing.T) {
 	}
 }
 
-func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
+func TestAbsentObjectsAndTypesAreKept(t *testing.T) {
 	c := newClusters(t)
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	l := r.Lookup(false, false)
 	if _, err := l.Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsNotFound(err) {
 		t.Errorf("the look-up of a missing object returned %v, want a NotFound error", err)
@@ -81,7 +81,7 @@ func TestARecorderRecordsAbsentObjectsAndTypes(t *testing.T) {
 	}
 }
 
-func TestARecorderRecordsNoFailures(t *testing.T) {
+func TestFailuresAreNotKept(t *testing.T) {
 	c := newClusters(t)
 	c.put("settings", "1")
 	refused := true
@@ -91,7 +91,7 @@ func TestARecorderRecordsNoFailures(t *testing.T) {
 		}
 		return nil
 	})
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); !apierrors.IsForbidden(err) {
 		t.Fatalf("the refused look-up returned %v, want a Forbidden error", err)
 	}
@@ -106,7 +106,7 @@ func TestARecorderRecordsNoFailures(t *testing.T) {
 
 func TestTheNamespaceOfAClusterScopedTypeIsIgnored(t *testing.T) {
 	c := newClusters(t)
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	for _, in := range []string{"", "other"} {
 		if _, err := r.Lookup(false, false).Get(t.Context(), namespace, in, "shop"); err != nil {
 			t.Fatal(err)
@@ -122,7 +122,7 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 	c := newClusters(t)
 	c.put("plain", "1")
 	c.Put("example.com/v1", "Widget", "shop", "w", map[string]any{"status": map[string]any{"ready": true}})
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "plain"); err != nil || r.HasStatus() {
 		t.Errorf("HasStatus is true although no looked-up object has a status: %v", err)
 	}
@@ -137,7 +137,7 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 		list.Items[0].Object["status"] == nil {
 		t.Errorf("the looked-up list lacks the status of its object: %+v, %v", list, err)
 	}
-	single := NewRecorder(c.target)
+	single := NewAskedObjects(c.target)
 	if _, err := single.Lookup(false, false).Get(t.Context(), widget, "shop", "w"); err != nil || !single.HasStatus() {
 		t.Errorf("HasStatus is false although the looked-up object has a status: %v", err)
 	}
@@ -146,7 +146,7 @@ func TestAStatusCanBeWithheldFromARendering(t *testing.T) {
 // look makes look-ups, and watches the looked-up objects.
 func (c *clusters) look(t *testing.T, names ...string) Lookups {
 	t.Helper()
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	for _, name := range names {
 		if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", name); err != nil &&
 			!apierrors.IsNotFound(err) {
@@ -275,7 +275,7 @@ func TestOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			before := served.Capabilities
 			before.APIVersions = generator.NewAPIVersions("v1", "former/v1")
-			recorded, asked := Record(before)
+			recorded, asked := NoteVersions(before)
 			test.ask(recorded)
 			l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
 			current, equal, err := l.Refresh(t.Context(), c.target, us)
@@ -289,7 +289,7 @@ func TestOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
 	}
 	before := served.Capabilities
 	before.Version.GitVersion = "v0.1.0"
-	_, asked := Record(before)
+	_, asked := NoteVersions(before)
 	l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
 	if _, equal, err := l.Refresh(t.Context(), c.target, us); err != nil || equal {
 		t.Errorf("Refresh returned equal %t and the error %v for another version of Kubernetes, want false", equal, err)
@@ -302,12 +302,12 @@ func TestALookupOfAnUnservedTypeIsRepeatedWhenOtherTypesAreServed(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	gadget := schema.GroupVersionKind{Group: "gadgets.example.com", Version: "v1", Kind: "Gadget"}
 	if _, err := r.Lookup(false, false).Get(t.Context(), gadget, "shop", "g"); !meta.IsNoMatchError(err) {
 		t.Fatalf("got the error %v, want a missing type", err)
 	}
-	_, asked := Record(served.Capabilities)
+	_, asked := NoteVersions(served.Capabilities)
 	l := Lookups{Served: served.Summary, Asked: asked}
 	if l.Results, err = r.Results(us); err != nil {
 		t.Fatal(err)
@@ -342,7 +342,7 @@ func TestALookupOfAnUnservedTypeFollowsItsOwnCluster(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			remote, home := newClusters(t), newClusters(t)
 			target := target.Target{Client: remote.target.Client, Local: home.target.Client}
-			r := NewRecorder(target)
+			r := NewAskedObjects(target)
 			_, err := r.Lookup(c.local, false).Get(t.Context(), gv.WithKind("Gadget"), "shop", "g")
 			if !meta.IsNoMatchError(err) {
 				t.Fatalf("got the error %v, want a missing type", err)
@@ -402,16 +402,16 @@ func TestAfterARestartOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T)
 			false,
 		},
 		{"all versions were read", "", func(served generator.Capabilities) { served.APIVersions.All() }, false},
-		{"the most versions that a record has", "", askAll(maxAskedVersions, ""), true},
-		{"more versions than a record has", "", askAll(maxAskedVersions+1, ""), false},
-		{"a version that is too long for a record", "", askAll(1, strings.Repeat("x", maxVersionName)), false},
+		{"the most versions that are stored", "", askAll(maxAskedVersions, ""), true},
+		{"more versions than are stored", "", askAll(maxAskedVersions+1, ""), false},
+		{"a version that is too long to be stored", "", askAll(1, strings.Repeat("x", maxVersionName)), false},
 		{"another version of Kubernetes", "v0.1.0", func(generator.Capabilities) {}, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := served.Capabilities
 			before.APIVersions = generator.NewAPIVersions("v1", "former/v1")
 			before.Version.GitVersion = cmp.Or(test.version, before.Version.GitVersion)
-			rendered, asked := Record(before)
+			rendered, asked := NoteVersions(before)
 			test.ask(rendered)
 			l := Lookups{Served: discovery.Summary{Digest: "others"}, Asked: asked}
 			text, err := l.RecordCapabilities()
@@ -495,7 +495,7 @@ func TestTypesThatCannotBeWatchedAreNamedAndReadAgain(t *testing.T) {
 		}
 		return nil
 	})
-	r := NewRecorder(c.target)
+	r := NewAskedObjects(c.target)
 	if _, err := r.Lookup(false, false).Get(t.Context(), configMap, "shop", "settings"); err != nil {
 		t.Fatal(err)
 	}
@@ -565,7 +565,7 @@ func TestAFailedLookupExplainsTheErrorOfAGenerator(t *testing.T) {
 				return nil
 			})
 			var failures Failures
-			l := failures.Record(NewRecorder(s.target).Lookup(false, false))
+			l := failures.Of(NewAskedObjects(s.target).Lookup(false, false))
 			_, _ = l.Get(t.Context(), configMap, "shop", "settings")
 			_, _ = l.List(t.Context(), configMap, "shop")
 			err := failures.Explain(c.generated)

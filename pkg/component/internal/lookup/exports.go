@@ -26,9 +26,9 @@ type AskedExports struct {
 	err   error
 }
 
-// RecordExports returns the exports for a generator, with the known values, and the record of what it asks. lost is set
-// if exports without a record may have had a value.
-func RecordExports(known []metav1alpha1.AskedExport, lost bool) (generator.Exports, *AskedExports) {
+// NoteExports returns the exports for a generator, with the known values, and what the generator asks of them. lost is
+// set if other exports may have had a value.
+func NoteExports(known []metav1alpha1.AskedExport, lost bool) (generator.Exports, *AskedExports) {
 	a := &AskedExports{known: map[string]metav1alpha1.AskedExport{}, lost: lost, asked: map[string]bool{}}
 	values := map[string]any{}
 	for _, e := range known {
@@ -81,8 +81,8 @@ func (a *AskedExports) Results() []metav1alpha1.AskedExport {
 	return results
 }
 
-// RecordedExports returns the exports that a status records. An unreadable record counts as an export that was lost.
-func RecordedExports(status *metav1alpha1.Status) []metav1alpha1.AskedExport {
+// ExportsOf returns the exports in a status. An unreadable line counts as an export that was lost.
+func ExportsOf(status *metav1alpha1.Status) []metav1alpha1.AskedExport {
 	var exports []metav1alpha1.AskedExport
 	for _, line := range status.AskedExports {
 		e, err := metav1alpha1.ParseAskedExport(line)

@@ -21,8 +21,8 @@ func TestAskedExportsAreRecordedWithTheirValues(t *testing.T) {
 		{"after the status was lost", true, []string{"broken?", `host="a"`, "new?", "zone"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			known := lookup.RecordedExports(status)
-			exports, asked := lookup.RecordExports(known, c.lost)
+			known := lookup.ExportsOf(status)
+			exports, asked := lookup.NoteExports(known, c.lost)
 			for _, name := range []string{"zone", "new", "host", "host", "broken"} {
 				if value, ok := exports.Value(name); ok != (name == "host") || ok && value != "a" {
 					t.Errorf("the value of %s is %v, %t", name, value, ok)
@@ -59,7 +59,7 @@ func TestARenderingCannotAskForEverything(t *testing.T) {
 		{[]string{""}, `export ""`},
 		{[]string{strings.Repeat("x", 64)}, "at most 63 characters"},
 	} {
-		exports, asked := lookup.RecordExports(nil, false)
+		exports, asked := lookup.NoteExports(nil, false)
 		for _, name := range c.names {
 			exports.Value(name)
 		}

@@ -22,8 +22,8 @@ type Failures struct {
 	after  time.Duration
 }
 
-// Record returns a Lookup whose transient failures are recorded.
-func (f *Failures) Record(l generator.Lookup) generator.Lookup { return failureRecorder{l, f} }
+// Of returns a Lookup whose transient failures are noted.
+func (f *Failures) Of(l generator.Lookup) generator.Lookup { return notingLookup{l, f} }
 
 func (f *Failures) add(err error) {
 	after, ok := passerror.IsTransient(err)
@@ -46,14 +46,14 @@ func (f *Failures) Explain(err error) error {
 	return &passerror.Retry{Cause: err, After: f.after}
 }
 
-// failureRecorder notes the failures of another Lookup.
-type failureRecorder struct {
+// notingLookup notes the failures of another Lookup.
+type notingLookup struct {
 	generator.Lookup
 	failures *Failures
 }
 
 // Get reads one object.
-func (l failureRecorder) Get(
+func (l notingLookup) Get(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
 ) (*unstructured.Unstructured, error) {
 	obj, err := l.Lookup.Get(ctx, gvk, namespace, name)
@@ -62,7 +62,7 @@ func (l failureRecorder) Get(
 }
 
 // List reads all objects of a type.
-func (l failureRecorder) List(
+func (l notingLookup) List(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
 ) (*unstructured.UnstructuredList, error) {
 	list, err := l.Lookup.List(ctx, gvk, namespace)

@@ -121,9 +121,9 @@ func (o Owner) lookAgain(ctx context.Context, t target.Target, k key) (Result, e
 	return o.identify(k, a)
 }
 
-// Recall repeats the look-ups that a status records, and reports whether the results equal the recorded results.
-// capabilities is the text of RecordCapabilities of the recorded rendering, and may be empty. Other capabilities than
-// at the rendering matter only if they change an answer that it got.
+// Recall repeats the look-ups in a status, and reports whether the results equal the recorded results. capabilities is
+// the text of RecordCapabilities of the recorded rendering, and may be empty. Other capabilities than at the rendering
+// matter only if they change an answer that it got.
 func Recall(
 	ctx context.Context, t target.Target, o Owner, status *metav1alpha1.Status, capabilities string,
 ) (Lookups, bool, error) {
@@ -132,7 +132,7 @@ func Recall(
 		return Lookups{}, false, err
 	}
 	then, asked := recallCapabilities(capabilities)
-	l := Lookups{Served: now.Summary, Asked: asked, Exports: RecordedExports(status)}
+	l := Lookups{Served: now.Summary, Asked: asked, Exports: ExportsOf(status)}
 	for _, line := range status.Lookups {
 		entry, err := metav1alpha1.ParseLookup(line)
 		if err != nil {

@@ -26,8 +26,8 @@ type key struct {
 	list            bool
 }
 
-// record returns the look-up in the form in which the status has it.
-func (k key) record() metav1alpha1.Lookup {
+// entry returns the look-up in the form in which the status has it.
+func (k key) entry() metav1alpha1.Lookup {
 	name := k.name
 	if k.list {
 		name = metav1alpha1.LookupList
@@ -38,7 +38,7 @@ func (k key) record() metav1alpha1.Lookup {
 	}
 }
 
-// keyOf is the reverse of key.record.
+// keyOf is the reverse of key.entry.
 func keyOf(l metav1alpha1.Lookup) key {
 	k := key{
 		local: l.Local, gvk: schema.GroupVersionKind{Group: l.Group, Version: l.Version, Kind: l.Kind},
@@ -106,9 +106,9 @@ func readAgain(ctx context.Context, t target.Target, k key) (answer, error) {
 	if a.isDefinite() {
 		return a, nil
 	}
-	record := k.record()
-	record.Local = false // A message needs no mark of the cluster.
-	object := record.String()
+	entry := k.entry()
+	entry.Local = false // A message needs no mark of the cluster.
+	object := entry.String()
 	if apierrors.IsForbidden(a.err) {
 		return a, passerror.Forbidden("look up "+object, client.User, a.err)
 	}

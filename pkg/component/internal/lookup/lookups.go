@@ -19,7 +19,7 @@ type Lookups struct {
 	Served discovery.Summary
 	// Asked are the API versions that the rendering asked for; nil if they are not known.
 	Asked *Asked
-	// Results are the results of the look-ups, sorted by the texts that the status records for them.
+	// Results are the results of the look-ups, sorted by their texts in the status.
 	Results []Result
 	// Exports are the exports that the rendering asked for, sorted by name.
 	Exports []metav1alpha1.AskedExport
@@ -27,11 +27,11 @@ type Lookups struct {
 	ReadsStatus bool
 }
 
-// Record returns the lines and the digest that are entered into the status as Status.Lookups and Status.LookupsDigest.
-func (l Lookups) Record() (lines []string, digest string, err error) {
+// Lines returns the lines and the digest that are entered into the status as Status.Lookups and Status.LookupsDigest.
+func (l Lookups) Lines() (lines []string, digest string, err error) {
 	lines = make([]string, 0, len(l.Results))
 	for _, r := range l.Results {
-		lines = append(lines, r.record(l.ReadsStatus).String())
+		lines = append(lines, r.entry(l.ReadsStatus).String())
 	}
 	digest, err = digestOf(l.Served.Digest, lines)
 	if len(lines) > maxRecorded || len(lines) == 0 {
@@ -44,8 +44,8 @@ func digestOf(capabilities string, lines []string) (string, error) {
 	return digests.Of(append([]string{capabilities}, lines...))
 }
 
-// EqualRecorded reports whether the status records equal look-ups, and whether the recorded rendering used the status
-// of looked-up objects. If the recorded rendering did not use the status, the recorded digests do not cover the status.
+// EqualRecorded reports whether the status has equal look-ups, and whether the recorded rendering used the status of
+// looked-up objects. If the recorded rendering did not use the status, the recorded digests do not cover the status.
 // Then EqualRecorded returns false if a looked-up object has a status now.
 func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus bool) {
 	recorded, ok := recordedLookups(status)
@@ -60,7 +60,7 @@ func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus 
 	return equal, readsStatus
 }
 
-// AreRecorded reports whether the status already has the lines and the digest that Record returns.
+// AreRecorded reports whether the status already has the lines and the digest that Lines returns.
 func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	recorded, ok := recordedLookups(status)
 	return ok && l.exportsRecorded(status) && l.match(recorded, l.ReadsStatus, status.LookupsDigest)
@@ -78,7 +78,7 @@ func (l Lookups) SameCapabilities(status *metav1alpha1.Status) bool {
 func (l Lookups) match(recorded map[key]metav1alpha1.Lookup, readsStatus bool, recordedDigest string) bool {
 	lines := make([]string, 0, len(l.Results))
 	for _, r := range l.Results {
-		entry := r.record(readsStatus)
+		entry := r.entry(readsStatus)
 		was, known := recorded[r.key]
 		wasOwn := known && was.State == metav1alpha1.LookupOwn && entry.State == metav1alpha1.LookupMissing
 		if known && (entry.State == metav1alpha1.LookupOwn || wasOwn) {

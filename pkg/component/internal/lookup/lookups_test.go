@@ -21,7 +21,7 @@ func TestARecordedLookupHasTheKeyOfTheLookup(t *testing.T) {
 		{gvk: widget, list: true},
 		{gvk: widget, namespace: "shop", list: true},
 	} {
-		parsed, err := metav1alpha1.ParseLookup(k.record().String())
+		parsed, err := metav1alpha1.ParseLookup(k.entry().String())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func recorded(t *testing.T, l Lookups) *metav1alpha1.Status {
 	t.Helper()
 	var status metav1alpha1.Status
 	var err error
-	if status.Lookups, status.LookupsDigest, err = l.Record(); err != nil {
+	if status.Lookups, status.LookupsDigest, err = l.Lines(); err != nil {
 		t.Fatal(err)
 	}
 	return &status
@@ -198,7 +198,7 @@ func TestRecordedLookupsAreEqualUntilAResultChanges(t *testing.T) {
 	}
 }
 
-func TestLookupsAreRecordedIfRecordWouldReturnTheSame(t *testing.T) {
+func TestLookupsAreRecordedIfTheLinesAreEqual(t *testing.T) {
 	a := object("a", "1", "x")
 	was := lookups("capabilities", found(t, withStatus(a, "x")))
 	status := recorded(t, was)
@@ -255,7 +255,7 @@ func TestAStatusNamesLookupsUpToALimit(t *testing.T) {
 func TestTheRecordNamesTheStates(t *testing.T) {
 	l := lookups("capabilities", found(t, object("a", "1", "x")), found(t, nil), found(t, owned(object("a", "1", "x"))),
 		resultOf(t, key{gvk: widget, name: "w", local: true}, answer{err: missing}))
-	lines, _, err := l.Record()
+	lines, _, err := l.Lines()
 	if err != nil {
 		t.Fatal(err)
 	}

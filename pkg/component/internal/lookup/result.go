@@ -180,10 +180,10 @@ func (r Result) reference() (ref observe.Reference, served bool) {
 	return ref, r.resource.Resource != ""
 }
 
-// record returns the result in the form in which the status has it. If status is set, the recorded digest covers the
+// entry returns the result in the form in which the status has it. If status is set, the recorded digest covers the
 // status of the object.
-func (r Result) record(status bool) metav1alpha1.Lookup {
-	entry := r.key.record()
+func (r Result) entry(status bool) metav1alpha1.Lookup {
+	entry := r.key.entry()
 	entry.State = r.state
 	if r.state == metav1alpha1.LookupFound {
 		entry.Digest, entry.Status = r.content.of(status), status

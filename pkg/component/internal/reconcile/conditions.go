@@ -84,7 +84,7 @@ const parameterInputs = "inputs"
 // read objects, so it is called only when the inputs have changed, or a looked-up object or its status.
 func (c conditions) ownParameters(ctx context.Context, lookups lookup.Lookups) (map[string]any, error) {
 	lookups.ReadsStatus = true
-	_, digest, err := lookups.Record()
+	_, digest, err := lookups.Lines()
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func (c conditions) ownParameters(ctx context.Context, lookups lookup.Lookups) (
 		failed = err
 		return generator.Request{
 			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.component.Object, Inputs: events,
-			Local: lookup.NewRecorder(c.target).Lookup(true, false),
+			Local: lookup.NewAskedObjects(c.target).Lookup(true, false),
 		}, err
 	})
 	if failed != nil {

@@ -90,7 +90,7 @@ func nextRevision(
 
 func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Status, error) {
 	var err error
-	next.Lookups, next.LookupsDigest, err = set.Lookups.Record()
+	next.Lookups, next.LookupsDigest, err = set.Lookups.Lines()
 	return next, err
 }
 

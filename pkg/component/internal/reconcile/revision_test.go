@@ -31,7 +31,7 @@ func statusOf(t *testing.T, set rendering.Set, revision int64) metav1alpha1.Stat
 	t.Helper()
 	s := metav1alpha1.Status{InputDigest: "inputs", Revision: revision, Rendition: 2}
 	var err error
-	if s.Lookups, s.LookupsDigest, err = set.Lookups.Record(); err != nil {
+	if s.Lookups, s.LookupsDigest, err = set.Lookups.Lines(); err != nil {
 		t.Fatal(err)
 	}
 	return s

@@ -32,7 +32,7 @@ type unreported struct {
 	// their row, and neither does another client that changes the persisted status.
 	ends int
 	// ended is the state of the last of these passes. It is nil if the next pass begins with the persisted state.
-	ended *endedPass
+	ended *endState
 	// asked are the exports that the last rendering asked for, with the values that they had then. They are a copy,
 	// because the watches of objects of a set that is not in memory any more may have ended. They are kept until a pass
 	// succeeds, because only a status with the values of a rendering has them, or until renderings with them fail.
@@ -46,8 +46,8 @@ type unreported struct {
 	adoptions []result.Change
 }
 
-// endedPass is the state in memory of a pass that ended for exports.
-type endedPass struct {
+// endState is the state in memory with which a pass ended for exports.
+type endState struct {
 	// before is the persisted status that the first of several such passes began with, and persisted is the one that the
 	// API server had at the end of the last one. status is the status that the last one had in memory. They are nil in a
 	// preview, whose passes work on the same component. Equal lines of inventories are shared.
@@ -121,7 +121,7 @@ func (u *unreported) knownExports(c *Component, w work) (known []metav1alpha1.As
 	if u.asked != nil {
 		return u.asked, false
 	}
-	return lookup.RecordedExports(c.GetStatus()), c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0
+	return lookup.ExportsOf(c.GetStatus()), c.GetStatus().Revision == 0 && len(w.recorded.Entries) > 0
 }
 
 // unrendered is called when the rendering fails. If it cannot succeed with the kept values, or has failed with them
@@ -153,7 +153,7 @@ func waitsToRender(err error) bool {
 func (u *unreported) keepExports(o outcome.Outcome) {
 	u.ends++
 	if u.ended == nil {
-		u.ended = &endedPass{}
+		u.ended = &endState{}
 	}
 	u.ended.inventory, u.ended.recorded, u.ended.unrecorded = o.Inventory, o.Recorded, o.Unrecorded
 	u.asked, u.failed = o.Asked, false

@@ -559,7 +559,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 					p.Status.InputDigest, p.Status.ProgressingSince = "changed", new(metav1.NewTime(start.Add(-time.Hour)))
 					p.Status.AskedExports = []string{"v"}
 					var err error
-					if p.Status.Lookups, p.Status.LookupsDigest, err = w.set.Lookups.Record(); err != nil {
+					if p.Status.Lookups, p.Status.LookupsDigest, err = w.set.Lookups.Lines(); err != nil {
 						w.t.Fatal(err)
 					}
 				})

@@ -53,7 +53,7 @@ func (r *Renderer) renderInTurn(ctx context.Context, req Request, pinned Rendere
 	err = req.Kills.note(req.attempt(), err)
 	// The looked-up objects are watched even if the rendering failed, because one of them may be the cause of the
 	// failure.
-	seen, failure := j.recorder.Results(req.looker())
+	seen, failure := j.objects.Results(req.looker())
 	rendered.sourceVersion = j.results.sourceVersion()
 	rendered.Lookups.Results, rendered.Lookups.Served, rendered.Lookups.Asked = seen, j.served, j.asked
 	rendered.Lookups.Exports = j.exports.Results()
@@ -114,7 +114,7 @@ func (r *Renderer) check(ctx context.Context, req Request, j job, pinned Rendere
 		return Rendered{}, err
 	}
 	rendered := Rendered{Manifests: Manifests{plain: first}}
-	if proven && !j.recorder.HasStatus() {
+	if proven && !j.objects.HasStatus() {
 		return rendered, nil
 	}
 	verified, readsStatus, err := r.isVerified(req, j)
@@ -149,7 +149,7 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if !req.Inputs.AreRecorded(req.Status) || req.Status.RenderedSet != "" || isRecovered(req.Inventory) {
 		return false, false, nil
 	}
-	seen, err := j.recorder.Results(req.looker())
+	seen, err := j.objects.Results(req.looker())
 	if err != nil {
 		return false, false, err
 	}
@@ -172,7 +172,7 @@ func (j job) compare(
 	ctx context.Context,
 	first []*unstructured.Unstructured,
 ) (d determinism.Difference, readsStatus bool, err error) {
-	hasStatus := j.recorder.HasStatus()
+	hasStatus := j.objects.HasStatus()
 	d, err = j.difference(ctx, first, options{later: true, withoutStatus: hasStatus})
 	if !hasStatus || waits(err) || err == nil && d.Empty() {
 		return d, false, err

@@ -122,7 +122,7 @@ func (s *scene) apply() (value string, calls int) {
 		status.InputDigest = s.request.Inputs.Digest
 		status.Revision++
 	}
-	if status.Lookups, status.LookupsDigest, err = set.Lookups.Record(); err != nil {
+	if status.Lookups, status.LookupsDigest, err = set.Lookups.Lines(); err != nil {
 		s.t.Fatal(err)
 	}
 	if set.ID != "" && set.ID != status.RenderedSet {

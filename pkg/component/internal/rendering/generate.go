@@ -38,7 +38,7 @@ const (
 type job struct {
 	renderer *Renderer
 	request  generator.Request
-	recorder *lookup.Recorder
+	objects  *lookup.AskedObjects
 	// served identifies the capabilities of the request, and asked notes which of them the renderings use.
 	served discovery.Summary
 	asked  *lookup.Asked
@@ -81,10 +81,10 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	if !req.Inputs.AreRecorded(req.Status) {
 		revision++
 	}
-	capabilities, asked := lookup.Record(served.Capabilities)
-	exports, askedExports := lookup.RecordExports(req.Exports, req.ExportsLost)
+	capabilities, asked := lookup.NoteVersions(served.Capabilities)
+	exports, askedExports := lookup.NoteExports(req.Exports, req.ExportsLost)
 	return job{
-		renderer: r, recorder: lookup.NewRecorder(req.Target), served: served.Summary, asked: asked, results: &results{},
+		renderer: r, objects: lookup.NewAskedObjects(req.Target), served: served.Summary, asked: asked, results: &results{},
 		exports: askedExports,
 		request: generator.Request{
 			Namespace: req.Inputs.Namespace, Name: req.Inputs.Name, Parameters: req.Inputs.Parameters,
@@ -122,7 +122,7 @@ func (j job) render(
 	if o.later {
 		req.Now, req.Report, req.Trial = req.Now.Add(timeShift), func(generator.Result) {}, !o.realKeys
 	}
-	req.Target, req.Local = j.recorder.Lookup(false, o.withoutStatus), j.recorder.Lookup(true, o.withoutStatus)
+	req.Target, req.Local = j.objects.Lookup(false, o.withoutStatus), j.objects.Lookup(true, o.withoutStatus)
 	generated, proven, err := j.renderer.call(ctx, req)
 	if killed, ok := errors.AsType[*generator.KilledError](err); ok {
 		return nil, false, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: killed}
@@ -184,7 +184,7 @@ func (r *Renderer) call(
 	defer cancel()
 	defer r.count(ctx, req.Component)()
 	var failures lookup.Failures
-	req.Target, req.Local = failures.Record(req.Target), failures.Record(req.Local)
+	req.Target, req.Local = failures.Of(req.Target), failures.Of(req.Local)
 	err = authorcode.Do("the generator", func() (err error) {
 		objects, proven, err = generator.Prove(ctx, r.options.Generator, req)
 		return failures.Explain(err)

@@ -155,7 +155,7 @@ func statusWith(t *testing.T, l lookup.Lookups) metav1alpha1.Status {
 	t.Helper()
 	var status metav1alpha1.Status
 	var err error
-	if status.Lookups, status.LookupsDigest, err = l.Record(); err != nil {
+	if status.Lookups, status.LookupsDigest, err = l.Lines(); err != nil {
 		t.Fatal(err)
 	}
 	return status

@@ -13,27 +13,30 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder keeps the objects that the renderings of a pass look up. Each object is read once. A second rendering in the
-// same pass gets the same objects without another request.
-type Recorder struct {
+// AskedObjects keeps the objects that the renderings of a pass look up. Each object is read once. A second rendering in
+// the same pass gets the same objects without another request.
+type AskedObjects struct {
 	target target.Target
 
 	mu      sync.Mutex
 	answers map[key]answer
 }
 
-// NewRecorder returns a Recorder for look-ups in the cluster of the component and in the cluster of the dependents.
-func NewRecorder(t target.Target) *Recorder { return &Recorder{target: t, answers: map[key]answer{}} }
+// NewAskedObjects returns AskedObjects for look-ups in the cluster of the component and in the cluster of the
+// dependents.
+func NewAskedObjects(t target.Target) *AskedObjects {
+	return &AskedObjects{target: t, answers: map[key]answer{}}
+}
 
 // Lookup returns the interface with which a generator looks up objects. If local is set, it reads in the cluster of the
 // component, otherwise in the cluster of the dependents. If withoutStatus is set, the status is removed from the
 // objects.
-func (r *Recorder) Lookup(local, withoutStatus bool) generator.Lookup {
-	return recordingLookup{recorder: r, local: local, withoutStatus: withoutStatus}
+func (r *AskedObjects) Lookup(local, withoutStatus bool) generator.Lookup {
+	return askedLookup{objects: r, local: local, withoutStatus: withoutStatus}
 }
 
 // HasStatus reports whether any object that was read has a status.
-func (r *Recorder) HasStatus() bool {
+func (r *AskedObjects) HasStatus() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, a := range r.answers {
@@ -53,8 +56,8 @@ func (r *Recorder) HasStatus() bool {
 }
 
 // Results returns one Result for each look-up: a digest of the object or list that was read. The Results are sorted by
-// the texts that the status records for the look-ups, so that equal look-ups make an equal status.
-func (r *Recorder) Results(o Owner) ([]Result, error) {
+// the texts of the look-ups in the status, so that equal look-ups make an equal status.
+func (r *AskedObjects) Results(o Owner) ([]Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	results := make([]Result, 0, len(r.answers))
@@ -67,14 +70,14 @@ func (r *Recorder) Results(o Owner) ([]Result, error) {
 	}
 	slices.SortFunc(
 		results,
-		func(a, b Result) int { return strings.Compare(a.key.record().String(), b.key.record().String()) },
+		func(a, b Result) int { return strings.Compare(a.key.entry().String(), b.key.entry().String()) },
 	)
 	return results, nil
 }
 
 // look returns the known answer of a look-up, or makes the look-up and keeps the answer. An error such as a timeout is
 // not kept; see answer.isDefinite.
-func (r *Recorder) look(ctx context.Context, asked key) answer {
+func (r *AskedObjects) look(ctx context.Context, asked key) answer {
 	r.mu.Lock()
 	known, ok := r.answers[asked]
 	r.mu.Unlock()
@@ -94,17 +97,17 @@ func (r *Recorder) look(ctx context.Context, asked key) answer {
 	return a
 }
 
-// recordingLookup is a generator.Lookup that reads through a Recorder.
-type recordingLookup struct {
-	recorder             *Recorder
+// askedLookup is a generator.Lookup that reads through AskedObjects.
+type askedLookup struct {
+	objects              *AskedObjects
 	local, withoutStatus bool
 }
 
 // Get reads one object.
-func (l recordingLookup) Get(
+func (l askedLookup) Get(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
 ) (*unstructured.Unstructured, error) {
-	a := l.recorder.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, name: name})
+	a := l.objects.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, name: name})
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -112,10 +115,10 @@ func (l recordingLookup) Get(
 }
 
 // List reads all objects of a type.
-func (l recordingLookup) List(
+func (l askedLookup) List(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
 ) (*unstructured.UnstructuredList, error) {
-	a := l.recorder.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, list: true})
+	a := l.objects.look(ctx, key{local: l.local, gvk: gvk, namespace: namespace, list: true})
 	if a.err != nil {
 		return nil, a.err
 	}
@@ -130,7 +133,7 @@ func (l recordingLookup) List(
 }
 
 // copyOf returns a copy, because a generator may change the objects that it gets.
-func (l recordingLookup) copyOf(object *unstructured.Unstructured) *unstructured.Unstructured {
+func (l askedLookup) copyOf(object *unstructured.Unstructured) *unstructured.Unstructured {
 	copied := object.DeepCopy()
 	if l.withoutStatus {
 		delete(copied.Object, "status")
