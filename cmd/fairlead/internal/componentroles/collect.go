@@ -24,15 +24,15 @@ import (
 // OfFolder renders the installation and the upgrade of a component from a folder, without a cluster, and returns the
 // requirements of both. It calls warn with assumptions that a person must check.
 func OfFolder(ctx context.Context, req render.Request, warn func(error)) (Requirements, error) {
-	recorder := &Recorder{}
-	req.Target = recorder
+	asked := &AskedLookups{}
+	req.Target = asked
 	objects, err := ofBoth(func(upgrade bool) ([]manifests.Object, error) {
 		req.Upgrade = upgrade
 		return render.Dependents(ctx, req)
 	})
 	objects, credentials := withoutExternals(objects)
 	return Requirements{
-		Namespace: req.Namespace, Policies: operator.Policies, Objects: objects, Lookups: recorder.Asked(),
+		Namespace: req.Namespace, Policies: operator.Policies, Objects: objects, Lookups: asked.All(),
 		References: append(credentials, anySource),
 		Resource:   Resources(objects, nil, warnOfGuess(warn)),
 	}, err
@@ -64,8 +64,8 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 	if err != nil {
 		return Requirements{}, err
 	}
-	recorder, mapper := &Recorder{Answers: req.Target}, l.Gate.Cluster.RESTMapper()
-	req.Target = recorder
+	asked, mapper := &AskedLookups{Answers: req.Target}, l.Gate.Cluster.RESTMapper()
+	req.Target = asked
 	objects, err := ofBoth(func(upgrade bool) ([]manifests.Object, error) {
 		if upgrade == (req.Revision > 1) {
 			return render.Live(ctx, req, mapper, access.CallFunctions)
@@ -82,7 +82,7 @@ func (l Live) OfComponent(ctx context.Context, component *v1alpha1.Component) (R
 	objects, credentials := withoutExternals(objects)
 	return Requirements{
 		Namespace: component.Namespace, Policies: component.Spec.Policies().Or(operator.Policies),
-		Objects: objects, Lookups: recorder.Asked(), References: append(referencesOf(component), credentials...),
+		Objects: objects, Lookups: asked.All(), References: append(referencesOf(component), credentials...),
 		Resource: Resources(objects, mapper, warnOfGuess(l.Warn)),
 		Managed:  managedTypes(component, l.Warn),
 		Inputs:   inputsOf(component, mapper), Signatures: signaturesOf(component),

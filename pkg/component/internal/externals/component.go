@@ -18,12 +18,12 @@ import (
 
 // component has the situations of the externals of one component. All changes of a situation are steps, which it makes
 // one after the other, and whose effects it carries out. Its lock protects the fields below it, and those of its items.
-// The lock of the recorder is locked before it, and those of polls and accounts after it.
+// The lock of the stateStore is locked before it, and those of polls and accounts after it.
 type component struct {
-	manager  *Manager
-	owner    manifests.Owner
-	name     types.NamespacedName
-	recorder *recorder
+	manager *Manager
+	owner   manifests.Owner
+	name    types.NamespacedName
+	stored  *stateStore
 
 	mu    sync.Mutex
 	items map[manifests.Key]*item
@@ -278,14 +278,14 @@ func (c *component) flush(delay time.Duration) {
 
 // flushOnce stores the results that are there, and reports whether no more are left.
 func (c *component) flushOnce(ctx context.Context) (done bool) {
-	c.recorder.Lock()
-	defer c.recorder.Unlock()
-	if err := c.recorder.load(ctx); err != nil {
+	c.stored.Lock()
+	defer c.stored.Unlock()
+	if err := c.stored.load(ctx); err != nil {
 		c.tellUnsaved(ctx, err)
 		return false
 	}
 	results, changes := c.resultsToRecord()
-	if err := c.recorder.write(ctx, changes); err != nil {
+	if err := c.stored.write(ctx, changes); err != nil {
 		c.tellUnsaved(ctx, err)
 		return false
 	}
@@ -299,7 +299,7 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 			if isRecorded && r.recorded != nil {
 				r.recorded(t)
 			}
-			c.recorder.mayFree(t.freed)
+			c.stored.mayFree(t.freed)
 			// An observation that was due during the write was not made.
 			t.pollAt(t.s.now.Add(t.s.wanted.info().Poll))
 			t.compare = true

@@ -7,7 +7,7 @@
 // follows. A Manager has the components. A pass opens a Session, which implements applier.Externals. No pass waits for
 // a call. The end of a call, and a poll that finds a change, wake the component.
 //
-// Rules: only component.go, recorder.go, accounts.go, polls.go and manager.go have locks, and each of them alone
+// Rules: only component.go, state_store.go, accounts.go, polls.go and manager.go have locks, and each of them alone
 // accesses what its lock protects. Only calls.go makes calls. The state of an external is stored before and after each
 // call that writes; see package externalstate and ADR 19. Requests to an API server are sent through ports.
 package externals

@@ -114,7 +114,7 @@ func (m *Manager) component(o manifests.Owner) *component {
 			manager: m, owner: o, name: types.NamespacedName{Namespace: o.Namespace, Name: o.Name},
 			items: map[manifests.Key]*item{}, results: map[*item]callResult{},
 		}
-		c.recorder = &recorder{
+		c.stored = &stateStore{
 			owner: o, states: m.options.States, credentials: m.options.Credentials, adopt: c.adopt,
 		}
 		m.components[id] = c
@@ -158,7 +158,7 @@ func (m *Manager) Recorded(o manifests.Owner) *externalstate.Record {
 	if c == nil {
 		return nil
 	}
-	return c.recorder.current()
+	return c.stored.current()
 }
 
 const notAnswered = "it has not answered yet"
@@ -211,8 +211,8 @@ func (m *Manager) Demand(of manifests.Owner) {
 // or released.
 func (m *Manager) End(ctx context.Context, o manifests.Owner) error {
 	c := m.component(o)
-	c.recorder.Lock()
-	defer c.recorder.Unlock()
+	c.stored.Lock()
+	defer c.stored.Unlock()
 	var names []string
 	c.changeAll(nil, func(t *step) {
 		names = append(names, secretNames(t.s.recorded.last().References)...)
@@ -220,7 +220,7 @@ func (m *Manager) End(ctx context.Context, o manifests.Owner) error {
 			t.event = releasedEvent(&t.s)
 		}
 	})
-	if err := c.recorder.end(ctx, names); err != nil {
+	if err := c.stored.end(ctx, names); err != nil {
 		return err
 	}
 	m.Forget(o)

@@ -65,8 +65,8 @@ func (m *Manager) Begin(ctx context.Context, p SessionInput) (*Session, error) {
 	}
 	in.component = p.Component()
 	c := m.component(p.Owner)
-	c.recorder.Lock()
-	defer c.recorder.Unlock()
+	c.stored.Lock()
+	defer c.stored.Unlock()
 	refs, err := p.enterAll(ctx, c, in)
 	if err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func (m *Manager) Begin(ctx context.Context, p SessionInput) (*Session, error) {
 		p.enterContents(t, contents)
 		u.add(t, &p)
 	})
-	if err := c.recorder.write(ctx, u.changes); err != nil {
+	if err := c.stored.write(ctx, u.changes); err != nil {
 		return nil, err
 	}
-	if err := c.recorder.release(ctx, u, p.KeepSecrets); err != nil {
+	if err := c.stored.release(ctx, u, p.KeepSecrets); err != nil {
 		return nil, err
 	}
 	// The states name their previous Secrets until the Secrets are released.
-	if err := c.recorder.write(ctx, u.shortened); err != nil {
+	if err := c.stored.write(ctx, u.shortened); err != nil {
 		return nil, err
 	}
 	requested := c.isNewRequest(p.Requested)
@@ -101,9 +101,9 @@ func (m *Manager) Begin(ctx context.Context, p SessionInput) (*Session, error) {
 }
 
 // enterAll reads the recorded states, and enters the desired objects and the inventory. It returns the references that
-// the externals need. The caller holds the lock of the recorder.
+// the externals need. The caller holds the lock of the stateStore.
 func (p *SessionInput) enterAll(ctx context.Context, c *component, in inputs) (refs []metav1alpha1.Reference, err error) {
-	if err := c.recorder.load(ctx); err != nil {
+	if err := c.stored.load(ctx); err != nil {
 		return nil, err
 	}
 	c.resume()
@@ -115,7 +115,7 @@ func (p *SessionInput) enterAll(ctx context.Context, c *component, in inputs) (r
 	}
 	if c.changeAll(in.keys(), enter); outdated {
 		// Another process may have written the states since they were read.
-		if err := c.recorder.reload(ctx); err != nil {
+		if err := c.stored.reload(ctx); err != nil {
 			return nil, err
 		}
 		refs = nil
@@ -175,13 +175,13 @@ func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens ma
 		return nil, nil
 	}
 	c := s.component
-	c.recorder.Lock()
-	defer c.recorder.Unlock()
-	if err := c.recorder.load(ctx); err != nil {
+	c.stored.Lock()
+	defer c.stored.Unlock()
+	if err := c.stored.load(ctx); err != nil {
 		return nil, err
 	}
 	changes, secrets := s.prepare(actions)
-	if err := c.recorder.hold(ctx, secrets); err != nil || len(changes) == 0 {
+	if err := c.stored.hold(ctx, secrets); err != nil || len(changes) == 0 {
 		return nil, err
 	}
 	tokens = map[manifests.Key]string{}
@@ -191,7 +191,7 @@ func (s *Session) Prepare(ctx context.Context, actions []plan.Action) (tokens ma
 		}
 		c.changeKey(key, func(t *step, _ string) { t.s.recorded.attempts.note(next, t.s.recorded.entry.Begun) })
 	}
-	if err = c.recorder.write(ctx, changes); err != nil {
+	if err = c.stored.write(ctx, changes); err != nil {
 		for key, next := range changes {
 			c.changeKey(key, func(t *step, _ string) { t.s.recorded.attempts.doubt(next) })
 		}

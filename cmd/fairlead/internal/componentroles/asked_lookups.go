@@ -12,31 +12,32 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Recorder notes the look-ups of a rendering. Answers makes the look-ups. If Answers is nil, look-ups find no objects.
-type Recorder struct {
+// AskedLookups notes the look-ups of a rendering. Answers makes the look-ups. If Answers is nil, look-ups find no
+// objects.
+type AskedLookups struct {
 	Answers generator.Lookup
 
 	mu    sync.Mutex
 	asked []Lookup
 }
 
-var _ generator.Lookup = (*Recorder)(nil)
+var _ generator.Lookup = (*AskedLookups)(nil)
 
-// Asked returns the look-ups so far.
-func (r *Recorder) Asked() []Lookup {
+// All returns the look-ups so far.
+func (r *AskedLookups) All() []Lookup {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.asked)
 }
 
-func (r *Recorder) note(l Lookup) {
+func (r *AskedLookups) note(l Lookup) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.asked = append(r.asked, l)
 }
 
 // Get implements generator.Lookup.
-func (r *Recorder) Get(
+func (r *AskedLookups) Get(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace, name string,
 ) (*unstructured.Unstructured, error) {
 	r.note(Lookup{gvk, namespace, name})
@@ -47,7 +48,7 @@ func (r *Recorder) Get(
 }
 
 // List implements generator.Lookup.
-func (r *Recorder) List(
+func (r *AskedLookups) List(
 	ctx context.Context, gvk schema.GroupVersionKind, namespace string,
 ) (*unstructured.UnstructuredList, error) {
 	r.note(Lookup{GroupVersionKind: gvk, Namespace: namespace})

@@ -11,9 +11,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// recorder reads and writes the recorded states of the externals of a component, and holds their credentials. Its lock
+// stateStore reads and writes the stored states of the externals of a component, and holds their credentials. Its lock
 // serialises the requests, and protects the fields below it. All methods but current need it.
-type recorder struct {
+type stateStore struct {
 	owner       manifests.Owner
 	states      States
 	credentials Credentials
@@ -21,7 +21,7 @@ type recorder struct {
 	adopt func(*externalstate.Record)
 
 	sync.Mutex
-	// last are the recorded states as they were read or written last. known is the same, or nil if they must be read
+	// last are the stored states as they were read or written last. known is the same, or nil if they must be read
 	// again.
 	last  *externalstate.Record
 	known atomic.Pointer[externalstate.Record]
@@ -29,11 +29,11 @@ type recorder struct {
 	held, released sets.Set[string]
 }
 
-// current returns the recorded states. It returns nil if they must be read.
-func (r *recorder) current() *externalstate.Record { return r.known.Load() }
+// current returns the stored states. It returns nil if they must be read.
+func (r *stateStore) current() *externalstate.Record { return r.known.Load() }
 
-// load reads the recorded states, if they are not known.
-func (r *recorder) load(ctx context.Context) error {
+// load reads the stored states, if they are not known.
+func (r *stateStore) load(ctx context.Context) error {
 	if r.current() != nil {
 		return nil
 	}
@@ -45,20 +45,20 @@ func (r *recorder) load(ctx context.Context) error {
 	return nil
 }
 
-// reload reads the recorded states again, because another process may have written them since they were read.
-func (r *recorder) reload(ctx context.Context) error {
+// reload reads the stored states again, because another process may have written them since they were read.
+func (r *stateStore) reload(ctx context.Context) error {
 	r.known.Store(nil)
 	return r.load(ctx)
 }
 
-func (r *recorder) enter(record *externalstate.Record) {
+func (r *stateStore) enter(record *externalstate.Record) {
 	r.last = record
 	r.known.Store(record)
 	r.adopt(record)
 }
 
 // write stores changes of states. After an error the states are loaded again by the next pass.
-func (r *recorder) write(ctx context.Context, changes map[manifests.Key]*externalstate.State) error {
+func (r *stateStore) write(ctx context.Context, changes map[manifests.Key]*externalstate.State) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (r *recorder) write(ctx context.Context, changes map[manifests.Key]*externa
 }
 
 // hold adds our finalizer to the Secrets that do not have it.
-func (r *recorder) hold(ctx context.Context, secrets []string) error {
+func (r *stateStore) hold(ctx context.Context, secrets []string) error {
 	missing := sets.New(secrets...).Difference(r.held)
 	if missing.Len() == 0 {
 		return nil
@@ -86,7 +86,7 @@ func (r *recorder) hold(ctx context.Context, secrets []string) error {
 
 // release removes our finalizer from the Secrets that had it or that states name, except from those that are needed, by
 // externals or, in kept, for another reason.
-func (r *recorder) release(ctx context.Context, u *upkeep, kept []string) error {
+func (r *stateStore) release(ctx context.Context, u *upkeep, kept []string) error {
 	free := u.named.Union(r.held).Difference(u.needed).Difference(r.released)
 	if free.Len() == 0 {
 		return nil
@@ -99,7 +99,7 @@ func (r *recorder) release(ctx context.Context, u *upkeep, kept []string) error 
 }
 
 // end removes our finalizer from the Secrets that have it, and from others that states name.
-func (r *recorder) end(ctx context.Context, named []string) error {
+func (r *stateStore) end(ctx context.Context, named []string) error {
 	all := r.held.Union(sets.New(named...))
 	if all.Len() == 0 {
 		return nil
@@ -108,4 +108,4 @@ func (r *recorder) end(ctx context.Context, named []string) error {
 }
 
 // mayFree notes Secrets that the externals may need no more. The next pass releases those that none needs.
-func (r *recorder) mayFree(secrets []string) { r.held = r.held.Union(sets.New(secrets...)) }
+func (r *stateStore) mayFree(secrets []string) { r.held = r.held.Union(sets.New(secrets...)) }
