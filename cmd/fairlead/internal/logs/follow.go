@@ -25,7 +25,7 @@ type Follower struct {
 	limit   int
 
 	mu      sync.Mutex
-	begun   map[Source]bool
+	begun   map[Container]bool
 	running int
 	work    sync.WaitGroup
 }
@@ -34,19 +34,19 @@ type Follower struct {
 func NewFollower(opener Opener, o Options, limit int, out io.Writer, warn func(error)) *Follower {
 	return &Follower{
 		opener: opener, options: o, printer: &printer{options: o, out: out}, warn: warn, limit: limit,
-		begun: map[Source]bool{},
+		begun: map[Container]bool{},
 	}
 }
 
 // ErrTooMany means that there are more logs than the limit of a Follower.
 var ErrTooMany = errors.New("there are more logs than the maximum")
 
-// Add follows the sources that are not followed yet. If began is true, it shows their logs from the beginning, because
-// their containers started after the Follower.
-func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error {
+// Add follows the containers that are not followed yet. If began is true, it shows their logs from the beginning,
+// because their containers started after the Follower.
+func (f *Follower) Add(ctx context.Context, containers []Container, began bool) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range sources {
+	for _, s := range containers {
 		if f.begun[s] {
 			continue
 		}
@@ -73,8 +73,8 @@ func (f *Follower) Add(ctx context.Context, sources []Source, began bool) error 
 func (f *Follower) Wait() { f.work.Wait() }
 
 // follow shows a log until its container ends. After an interrupted connection, it resumes after the last line.
-func (f *Follower) follow(ctx context.Context, s Source, o Options) {
-	request := o.request(s.Container, true)
+func (f *Follower) follow(ctx context.Context, s Container, o Options) {
+	request := o.request(s.Name, true)
 	var last time.Time
 	for {
 		err := f.stream(ctx, s, request, &last)
@@ -103,7 +103,7 @@ func isFinal(err error) bool {
 }
 
 // stream shows the lines of a log after the time last. The end of the log is not an error.
-func (f *Follower) stream(ctx context.Context, s Source, request *corev1.PodLogOptions, last *time.Time) error {
+func (f *Follower) stream(ctx context.Context, s Container, request *corev1.PodLogOptions, last *time.Time) error {
 	log, err := f.opener.Log(ctx, s.Namespace, s.Pod, request)
 	if err != nil {
 		return err

@@ -52,7 +52,7 @@ type printer struct {
 // tones are the colours of prefixes.
 var tones = []terminal.Tone{"36", "32", "33", "35", "34", "96", "92", "93", "95", "94"}
 
-func (p *printer) print(s Source, l line) error {
+func (p *printer) print(s Container, l line) error {
 	var text strings.Builder
 	if p.options.Prefix {
 		hash := fnv.New32a()

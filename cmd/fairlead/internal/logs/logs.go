@@ -35,29 +35,29 @@ type Options struct {
 	Palette terminal.Palette
 }
 
-// Source is a container with a log.
-type Source struct {
-	Namespace, Pod, Container string
+// Container is a container with a log.
+type Container struct {
+	Namespace, Pod, Name string
 	// Instance identifies a run of the container. It changes when the container restarts.
 	Instance string
 }
 
 // String returns the name in the form of kubectl, such as pod/web/main.
-func (s Source) String() string { return fmt.Sprintf("pod/%s/%s", s.Pod, s.Container) }
+func (s Container) String() string { return fmt.Sprintf("pod/%s/%s", s.Pod, s.Name) }
 
 // defaultContainer is the annotation of kubectl with the default container of a pod.
 const defaultContainer = "kubectl.kubernetes.io/default-container"
 
-// Sources returns the selected containers of a pod that have a log.
-func Sources(pod *corev1.Pod, o Options) []Source {
+// Logged returns the selected containers of a pod that have a log.
+func Logged(pod *corev1.Pod, o Options) []Container {
 	instances := instancesOf(pod, o.Previous)
-	var sources []Source
+	var logged []Container
 	for _, name := range containers(pod, o) {
 		if instance := instances[name]; instance != "" {
-			sources = append(sources, Source{Namespace: pod.Namespace, Pod: pod.Name, Container: name, Instance: instance})
+			logged = append(logged, Container{Namespace: pod.Namespace, Pod: pod.Name, Name: name, Instance: instance})
 		}
 	}
-	return sources
+	return logged
 }
 
 // Containers returns the names of all containers of a pod.

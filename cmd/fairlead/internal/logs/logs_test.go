@@ -55,8 +55,8 @@ func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
 func all() logs.Options { return logs.Options{Tail: -1} }
 
-func source(pod string) logs.Source {
-	return logs.Source{Namespace: "shop", Pod: pod, Container: "main", Instance: "1"}
+func container(pod string) logs.Container {
+	return logs.Container{Namespace: "shop", Pod: pod, Name: "main", Instance: "1"}
 }
 
 func TestLinesAreMergedByTime(t *testing.T) {
@@ -73,7 +73,7 @@ func TestLinesAreMergedByTime(t *testing.T) {
 		{"without prefixes and timestamps", all(), "one\ntwo\nthree\nfour\n\tof four lines\nfive\nsix\n"},
 	} {
 		var out bytes.Buffer
-		if err := logs.Print(t.Context(), k, []logs.Source{source("a"), source("b")}, c.options, &out, nil); err != nil {
+		if err := logs.Print(t.Context(), k, []logs.Container{container("a"), container("b")}, c.options, &out, nil); err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(c.want, out.String()); diff != "" {
@@ -86,7 +86,7 @@ func TestLinesTellWhoWroteThemAndWhen(t *testing.T) {
 	k := &kubelet{answers: map[string][]answer{"a/main": {{text: "2026-03-01T12:00:01.5Z one\nno time\n"}}}}
 	var out bytes.Buffer
 	options := logs.Options{Tail: 7, Since: time.Minute, Prefix: true, Timestamps: true}
-	if err := logs.Print(t.Context(), k, []logs.Source{source("a")}, options, &out, nil); err != nil {
+	if err := logs.Print(t.Context(), k, []logs.Container{container("a")}, options, &out, nil); err != nil {
 		t.Fatal(err)
 	}
 	want := "[pod/a/main] 2026-03-01T12:00:01.5Z one\n[pod/a/main] no time\n"
@@ -111,7 +111,7 @@ func TestAConnectionThatBreaksIsTakenUpAfterTheLastLine(t *testing.T) {
 		}}}
 		var out bytes.Buffer
 		f := logs.NewFollower(k, logs.Options{Tail: 2}, 5, &out, func(err error) { t.Error(err) })
-		if err := f.Add(t.Context(), []logs.Source{source("a")}, false); err != nil {
+		if err := f.Add(t.Context(), []logs.Container{container("a")}, false); err != nil {
 			t.Fatal(err)
 		}
 		f.Wait()
@@ -128,12 +128,12 @@ func TestALogIsFollowedOnceAndInFullWhereItBeganLater(t *testing.T) {
 	k := &kubelet{answers: map[string][]answer{"a/main": {{text: ""}}, "b/main": {{text: ""}}}}
 	f := logs.NewFollower(k, logs.Options{Tail: 2}, 1, &bytes.Buffer{}, func(err error) { t.Error(err) })
 	for range 2 {
-		if err := f.Add(t.Context(), []logs.Source{source("a")}, false); err != nil {
+		if err := f.Add(t.Context(), []logs.Container{container("a")}, false); err != nil {
 			t.Fatal(err)
 		}
 	}
 	f.Wait()
-	if err := f.Add(t.Context(), []logs.Source{source("b")}, true); err != nil {
+	if err := f.Add(t.Context(), []logs.Container{container("b")}, true); err != nil {
 		t.Fatal(err)
 	}
 	f.Wait()
@@ -192,8 +192,8 @@ func TestContainersOfAPod(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for _, s := range logs.Sources(c.pod, c.options) {
-				got = append(got, s.Container+" "+s.Instance)
+			for _, s := range logs.Logged(c.pod, c.options) {
+				got = append(got, s.Name+" "+s.Instance)
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)

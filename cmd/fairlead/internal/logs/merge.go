@@ -13,15 +13,18 @@ import (
 
 // stream is a log with its next line.
 type stream struct {
-	source Source
-	lines  *reader
-	head   line
+	container Container
+	lines     *reader
+	head      line
 }
 
-// Print writes the existing lines of the sources, merged by their timestamps. If logs cannot be read, Print writes the
-// lines of the other logs. Then it returns the error that determines the exit code, and calls warn with other errors.
-func Print(ctx context.Context, opener Opener, sources []Source, o Options, out io.Writer, warn func(error)) error {
-	streams, failures := open(ctx, opener, sources, o)
+// Print writes the existing lines of the containers, merged by their timestamps. If logs cannot be read, Print writes
+// the lines of the other logs. Then it returns the error that determines the exit code, and calls warn with other
+// errors.
+func Print(
+	ctx context.Context, opener Opener, containers []Container, o Options, out io.Writer, warn func(error),
+) error {
+	streams, failures := open(ctx, opener, containers, o)
 	breaks, err := merge(streams, &printer{options: o, out: out})
 	if err != nil {
 		return err
@@ -42,20 +45,20 @@ func Print(ctx context.Context, opener Opener, sources []Source, o Options, out 
 	return failures[decisive]
 }
 
-// open opens the logs of all sources at the same time. It returns the streams and the errors.
-func open(ctx context.Context, opener Opener, sources []Source, o Options) ([]*stream, []error) {
-	streams := make([]*stream, len(sources))
-	failures := make([]error, len(sources))
+// open opens the logs of all containers at the same time. It returns the streams and the errors.
+func open(ctx context.Context, opener Opener, containers []Container, o Options) ([]*stream, []error) {
+	streams := make([]*stream, len(containers))
+	failures := make([]error, len(containers))
 	var opening sync.WaitGroup
-	for i, source := range sources {
+	for i, container := range containers {
 		opening.Go(func() {
-			log, err := opener.Log(ctx, source.Namespace, source.Pod, o.request(source.Container, false))
+			log, err := opener.Log(ctx, container.Namespace, container.Pod, o.request(container.Name, false))
 			if err != nil {
-				failures[i] = fmt.Errorf("%s: %w", source, err)
+				failures[i] = fmt.Errorf("%s: %w", container, err)
 				return
 			}
 			context.AfterFunc(ctx, func() { _ = log.Close() })
-			streams[i] = &stream{source: source, lines: newReader(log)}
+			streams[i] = &stream{container: container, lines: newReader(log)}
 		})
 	}
 	opening.Wait()
@@ -69,7 +72,7 @@ func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	more := func(s *stream) bool {
 		ended := s.advance()
 		if ended != nil && !errors.Is(ended, io.EOF) {
-			breaks = append(breaks, fmt.Errorf("%s: %w", s.source, ended))
+			breaks = append(breaks, fmt.Errorf("%s: %w", s.container, ended))
 		}
 		return ended == nil
 	}
@@ -87,7 +90,7 @@ func merge(streams []*stream, p *printer) (breaks []error, err error) {
 			}
 		}
 		s := left[oldest]
-		if err := p.print(s.source, s.head); err != nil {
+		if err := p.print(s.container, s.head); err != nil {
 			return nil, err
 		}
 		if !more(s) {

@@ -70,7 +70,7 @@ func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 			}
 			var out bytes.Buffer
 			var warned []string
-			err := logs.Print(t.Context(), k, []logs.Source{source("a"), source("b"), source("c")}, all(), &out,
+			err := logs.Print(t.Context(), k, []logs.Container{container("a"), container("b"), container("c")}, all(), &out,
 				func(err error) { warned = append(warned, err.Error()) })
 			if got := exit.CodeOf(err); got != c.code {
 				t.Errorf("the error has the exit code %d, want %d", got, c.code)
@@ -102,7 +102,7 @@ func TestALogThatAPersonInterruptsIsNoneThatBreaks(t *testing.T) {
 		text:   "one\n",
 		breaks: errors.New("read on closed response body"),
 	}}}}
-	err := logs.Print(ctx, k, []logs.Source{source("a")}, all(), onWrite(interrupt), func(err error) { t.Error(err) })
+	err := logs.Print(ctx, k, []logs.Container{container("a")}, all(), onWrite(interrupt), func(err error) { t.Error(err) })
 	if !errors.Is(err, context.Canceled) || exit.CodeOf(err) != exit.Interrupted {
 		t.Errorf("the interrupted merge returned %v, want context.Canceled", err)
 	}

@@ -34,13 +34,13 @@ func (p *Pods) selection(namespace string) cluster.Selection {
 	return cluster.Selection{Namespace: namespace, Options: []client.ListOption{matching}}
 }
 
-// Sources returns the containers that have logs now. It returns an error if their number exceeds limit, or if no pod
+// Logged returns the containers that have logs now. It returns an error if their number exceeds limit, or if no pod
 // has the container in the options.
-func (p *Pods) Sources(ctx context.Context, o Options, limit int) ([]Source, error) {
-	var found []Source
+func (p *Pods) Logged(ctx context.Context, o Options, limit int) ([]Container, error) {
+	var found []Container
 	names := map[string]bool{}
 	err := p.each(ctx, func(pod *corev1.Pod) {
-		found = append(found, Sources(pod, o)...)
+		found = append(found, Logged(pod, o)...)
 		for _, name := range Containers(pod) {
 			names[name] = true
 		}

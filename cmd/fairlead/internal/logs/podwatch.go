@@ -55,7 +55,7 @@ func (w *podWatch) watch(ctx context.Context, namespace string) error {
 		belongs, err := w.belongs(ctx, pod)
 		if err == nil && belongs {
 			w.note(pod)
-			err = w.follower.Add(ctx, Sources(pod, w.options), listed)
+			err = w.follower.Add(ctx, Logged(pod, w.options), listed)
 		}
 		if errors.Is(err, ErrTooMany) {
 			err = exit.Refuse("%w; name a dependent, or raise --max-log-requests", err)

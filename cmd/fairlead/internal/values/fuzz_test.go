@@ -20,11 +20,11 @@ func FuzzSources(f *testing.F) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		sources := values.Sources{
+		options := values.Options{
 			Files: []string{file}, Assigned: values.Assignments{Plain: []string{assignment}},
 			Warn: func(error) {},
 		}
-		loaded, err := sources.Load()
+		loaded, err := options.Load()
 		if (err == nil) != (loaded != nil) {
 			t.Errorf("got %v, %v", loaded, err)
 		}

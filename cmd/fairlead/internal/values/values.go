@@ -12,8 +12,8 @@ import (
 	"os"
 )
 
-// Sources are files and assignments of values.
-type Sources struct {
+// Options are files and assignments of values.
+type Options struct {
 	// Base are values that all others override.
 	Base map[string]any
 	// Files are paths of YAML files in ascending precedence; "-" is Stdin.
@@ -26,10 +26,11 @@ type Sources struct {
 }
 
 // Given reports whether there are any files or assignments, even if these are empty.
-func (s Sources) Given() bool { return len(s.Files) > 0 || s.Assigned.given() }
+func (s Options) Given() bool { return len(s.Files) > 0 || s.Assigned.given() }
 
-// Load reads and merges all sources. It keeps null values, because a null removes a default value of a chart.
-func (s Sources) Load() (map[string]any, error) {
+// Load reads and merges all files and assignments. It keeps null values, because a null removes a default value of a
+// chart.
+func (s Options) Load() (map[string]any, error) {
 	merged := merge(map[string]any{}, s.Base)
 	stdin := &onceReader{Reader: s.Stdin}
 	for _, file := range s.Files {
@@ -44,7 +45,7 @@ func (s Sources) Load() (map[string]any, error) {
 
 // Manifest returns an error for the first file that contains a manifest instead of values, or nil if no file does. It
 // skips Stdin, and files that cannot be read, for which Load returns an error.
-func (s Sources) Manifest() error {
+func (s Options) Manifest() error {
 	for _, file := range s.Files {
 		if file == "-" {
 			continue
@@ -60,7 +61,7 @@ func (s Sources) Manifest() error {
 	return nil
 }
 
-func (s Sources) loadFile(file string, stdin *onceReader) (map[string]any, error) {
+func (s Options) loadFile(file string, stdin *onceReader) (map[string]any, error) {
 	text, err := stdin.readFile(file)
 	if err != nil {
 		return nil, err

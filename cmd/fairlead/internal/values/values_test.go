@@ -18,7 +18,7 @@ var _ = Describe("Sources", func() {
 	load := func(stdin string, texts []string, assignments ...string) (map[string]any, error) {
 		GinkgoHelper()
 		GinkgoT().Chdir(GinkgoT().TempDir())
-		s := values.Sources{
+		s := values.Options{
 			Assigned: values.Assignments{Plain: assignments}, Stdin: strings.NewReader(stdin),
 			Warn: func(err error) { warnings = append(warnings, err.Error()) },
 		}
@@ -67,9 +67,9 @@ var _ = Describe("Sources", func() {
 		func(stdin string, assigned values.Assignments, want map[string]any) {
 			GinkgoT().Chdir(GinkgoT().TempDir())
 			Expect(os.WriteFile("a.conf", []byte("x,y=1\n"), 0o600)).To(Succeed())
-			sources := values.Sources{Assigned: assigned, Stdin: strings.NewReader(stdin)}
-			Expect(sources.Given()).To(BeTrue())
-			Expect(sources.Load()).To(Equal(want))
+			options := values.Options{Assigned: assigned, Stdin: strings.NewReader(stdin)}
+			Expect(options.Given()).To(BeTrue())
+			Expect(options.Load()).To(Equal(want))
 		},
 		Entry("--set", "", values.Assignments{Plain: []string{"tag=20161216,huge=9007199254740993,part=1.5,zero=007"}},
 			map[string]any{"tag": int64(20161216), "huge": int64(9007199254740993), "part": "1.5", "zero": "007"}),
@@ -105,7 +105,7 @@ var _ = Describe("Sources", func() {
 			{Files: []string{"a=-", "b=-"}}:         "--set-file number 2: stdin is used twice",
 			{Literal: []string{"a[s3cret]=s3cret"}}: "--set-literal number 1: ",
 		} {
-			_, err := values.Sources{Assigned: *assigned, Stdin: strings.NewReader("")}.Load()
+			_, err := values.Options{Assigned: *assigned, Stdin: strings.NewReader("")}.Load()
 			Expect(err).To(MatchError(HavePrefix(want)))
 		}
 	})
@@ -145,7 +145,7 @@ var _ = Describe("Sources", func() {
 	})
 
 	It("names a missing file", func() {
-		s := values.Sources{Files: []string{filepath.Join(GinkgoT().TempDir(), "none.yaml")}}
+		s := values.Options{Files: []string{filepath.Join(GinkgoT().TempDir(), "none.yaml")}}
 		_, err := s.Load()
 		Expect(err).To(MatchError(And(ContainSubstring("none.yaml"), ContainSubstring("no such file"))))
 	})
@@ -162,7 +162,7 @@ var _ = Describe("Sources", func() {
 	})
 
 	It("distinguishes empty values from no values", func() {
-		Expect(values.Sources{}.Given()).To(BeFalse())
-		Expect(values.Sources{Files: []string{"empty.yaml"}}.Given()).To(BeTrue())
+		Expect(values.Options{}.Given()).To(BeFalse())
+		Expect(values.Options{Files: []string{"empty.yaml"}}.Given()).To(BeTrue())
 	})
 })

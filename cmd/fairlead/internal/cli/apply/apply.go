@@ -92,7 +92,7 @@ type applyOptions struct {
 // NewApply returns the command apply.
 func NewApply(base command.Base) *cobra.Command {
 	o := &applyOptions{
-		Console: base.Console, clusters: base.Clusters, spec: specOptions{values: base.Console.ValueSources()},
+		Console: base.Console, clusters: base.Clusters, spec: specOptions{values: base.Console.ValueOptions()},
 	}
 	cmd := &cobra.Command{
 		Use:   "apply NAME DIR|ARCHIVE|URL",

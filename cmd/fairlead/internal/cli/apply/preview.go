@@ -28,7 +28,7 @@ type previewOptions struct {
 }
 
 func newPreviewOptions(base command.Base) previewOptions {
-	return previewOptions{clusters: base.Clusters, spec: specOptions{values: base.Console.ValueSources()}}
+	return previewOptions{clusters: base.Clusters, spec: specOptions{values: base.Console.ValueOptions()}}
 }
 
 // takes checks the number of arguments. A manifest of -f has the name of the component.

@@ -16,7 +16,7 @@ import (
 
 // specOptions are the flags that set the spec of a component.
 type specOptions struct {
-	values values.Sources
+	values values.Options
 	// fields are the values of the flags for a field each, by the name of the field.
 	fields map[string]*string
 	// changed reports whether a flag is given.

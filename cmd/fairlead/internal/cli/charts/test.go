@@ -188,9 +188,9 @@ func (o *testOptions) report(ctx context.Context, c *cluster.Cluster, r charttes
 func (o *testOptions) printLogs(ctx context.Context, c *cluster.Cluster, test manifests.Key) error {
 	const maxLogs = 50
 	options := logs.Options{Tail: -1, All: true, Prefix: true, Palette: o.Palette()}
-	sources, err := logs.NewPods(c, []manifests.Key{test}, labels.Everything()).Sources(ctx, options, maxLogs)
+	containers, err := logs.NewPods(c, []manifests.Key{test}, labels.Everything()).Logged(ctx, options, maxLogs)
 	if err != nil {
 		return err
 	}
-	return logs.Print(ctx, c, sources, options, o.Out, o.Warn)
+	return logs.Print(ctx, c, containers, options, o.Out, o.Warn)
 }

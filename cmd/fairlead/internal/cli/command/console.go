@@ -94,5 +94,5 @@ func (c *Console) Inputs(assignments []string) (map[string]any, error) {
 	return given, nil
 }
 
-// ValueSources returns the sources of the values of a command, without files and assignments.
-func (c *Console) ValueSources() values.Sources { return values.Sources{Stdin: c.In, Warn: c.Warn} }
+// ValueOptions returns the options of the values of a command, without files and assignments.
+func (c *Console) ValueOptions() values.Options { return values.Options{Stdin: c.In, Warn: c.Warn} }

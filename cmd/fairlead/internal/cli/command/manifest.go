@@ -40,10 +40,10 @@ func componentIn(file string) *unstructured.Unstructured {
 // manifest become their base, and namespace its namespace. TakeManifest returns the manifest or nil, and the arguments
 // with the name of the component, which the manifest has too.
 func TakeManifest(
-	sources *values.Sources, namespace *string, args []string,
+	options *values.Options, namespace *string, args []string,
 ) (manifest *unstructured.Unstructured, named []string, err error) {
 	var files []string
-	for _, file := range sources.Files {
+	for _, file := range options.Files {
 		found := componentIn(file)
 		switch {
 		case found == nil:
@@ -57,14 +57,14 @@ func TakeManifest(
 			manifest = found
 		}
 	}
-	if sources.Files = files; manifest == nil {
+	if options.Files = files; manifest == nil {
 		return nil, args, nil
 	}
 	base, _, err := unstructured.NestedMap(manifest.Object, "spec", "values")
 	if err != nil {
 		return nil, nil, exit.BadInput("the manifest: %w", err)
 	}
-	sources.Base = base
+	options.Base = base
 	if given := manifest.GetNamespace(); given != "" {
 		if *namespace != "" && *namespace != given {
 			return nil, nil, exit.BadUsage(

@@ -30,10 +30,10 @@ func GeneratorOf(text string) string {
 }
 
 // AddValueFlags adds the flags of Helm for values. It returns their names.
-func AddValueFlags(flags *pflag.FlagSet, sources *values.Sources) []string {
-	flags.StringSliceVarP(&sources.Files, "values", "f", nil,
+func AddValueFlags(flags *pflag.FlagSet, options *values.Options) []string {
+	flags.StringSliceVarP(&options.Files, "values", "f", nil,
 		"files of values, separated by commas; may be repeated, a later file overrides earlier files; - is stdin")
-	assigned := &sources.Assigned
+	assigned := &options.Assigned
 	flags.StringArrayVar(&assigned.Plain, "set", nil,
 		"values as in helm --set, such as image.tag=v2; they override all files")
 	flags.StringArrayVar(&assigned.Text, "set-string", nil, "values that are texts, such as image.tag=1.10")

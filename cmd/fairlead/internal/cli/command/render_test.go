@@ -10,16 +10,16 @@ import (
 )
 
 func TestFilesOfValuesAreSeparatedByCommas(t *testing.T) {
-	var sources values.Sources
+	var options values.Options
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
-	AddValueFlags(flags, &sources)
+	AddValueFlags(flags, &options)
 	if err := flags.Parse([]string{"-f", "a.yaml,b.yaml", "--values", "c.yaml", "--set", "l={1,2}"}); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"a.yaml", "b.yaml", "c.yaml"}; !slices.Equal(sources.Files, want) {
-		t.Errorf("got %v, want %v", sources.Files, want)
+	if want := []string{"a.yaml", "b.yaml", "c.yaml"}; !slices.Equal(options.Files, want) {
+		t.Errorf("got %v, want %v", options.Files, want)
 	}
-	if want := []string{"l={1,2}"}; !slices.Equal(sources.Assigned.Plain, want) {
-		t.Errorf("got %v, want %v", sources.Assigned.Plain, want)
+	if want := []string{"l={1,2}"}; !slices.Equal(options.Assigned.Plain, want) {
+		t.Errorf("got %v, want %v", options.Assigned.Plain, want)
 	}
 }

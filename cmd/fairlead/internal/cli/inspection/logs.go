@@ -113,15 +113,15 @@ func (o *logOptions) run(ctx context.Context, name string, only []string) error 
 		o.OnLoss(stop)
 		return pods.Follow(following, o.lines, o.limit, o.Out, o.Warn)
 	}
-	sources, err := pods.Sources(ctx, o.lines, o.limit)
+	containers, err := pods.Logged(ctx, o.lines, o.limit)
 	if err != nil {
 		return err
 	}
-	if len(sources) == 0 {
+	if len(containers) == 0 {
 		_, err := fmt.Fprintf(o.ErrOut, "%s has no %s.\n", target, o.wanted())
 		return err
 	}
-	return logs.Print(ctx, c, sources, o.lines, o.Out, o.Warn)
+	return logs.Print(ctx, c, containers, o.lines, o.Out, o.Warn)
 }
 
 // wanted describes the pods or containers that the flags select, for messages.

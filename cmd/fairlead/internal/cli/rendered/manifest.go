@@ -14,8 +14,8 @@ const placeOfManifest = "spec.source.inline"
 // takeManifest moves the manifest of a component, if there is one, from the files of values to the options. Flags that
 // are set take precedence over the manifest. namespace becomes the namespace of the dependents.
 func (o *sourceOptions) takeManifest(namespace *string, args []string, changed func(string) bool) error {
-	sources := o.values
-	manifest, _, err := command.TakeManifest(&sources, namespace, args)
+	given := o.values
+	manifest, _, err := command.TakeManifest(&given, namespace, args)
 	if err != nil || manifest == nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (o *sourceOptions) takeManifest(namespace *string, args []string, changed f
 	if err := renderedLocally(c, len(args) > 0); err != nil {
 		return err
 	}
-	o.values, o.component = sources, c
+	o.values, o.component = given, c
 	if !changed("path") {
 		o.path = c.Spec.Path
 	}

@@ -83,7 +83,7 @@ var watchScopes = []string{
 func NewRBAC(base command.Base) *cobra.Command {
 	o := &rbacOptions{
 		Console: base.Console, clusters: base.Clusters,
-		source: sourceOptions{values: base.Console.ValueSources(), includeCRDs: true},
+		source: sourceOptions{values: base.Console.ValueOptions(), includeCRDs: true},
 	}
 	var changed func() bool
 	cmd := &cobra.Command{

@@ -100,7 +100,7 @@ type renderOptions struct {
 func NewRender(base command.Base) *cobra.Command {
 	o := &renderOptions{
 		Console: base.Console, namespace: base.Clusters.Namespace(),
-		source: sourceOptions{values: base.Console.ValueSources()},
+		source: sourceOptions{values: base.Console.ValueOptions()},
 	}
 	var changed func(string) bool
 	cmd := &cobra.Command{

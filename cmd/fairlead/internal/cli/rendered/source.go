@@ -25,7 +25,7 @@ import (
 
 // sourceOptions are the flags of a command that renders a source without a cluster.
 type sourceOptions struct {
-	values      values.Sources
+	values      values.Options
 	name        string
 	path        string
 	generator   string
