@@ -98,8 +98,9 @@ func ExampleAsSecretInput() {
 	// Output: <nil>
 }
 
-func ExampleForOwners() {
-	forGadgets := eventsource.ForOwners[*corev1.ConfigMap](schema.GroupKind{Group: "gadgets.example.com", Kind: "Gadget"})
+func ExampleForOwnerReferences() {
+	gadgets := schema.GroupKind{Group: "gadgets.example.com", Kind: "Gadget"}
+	forGadgets := eventsource.ForOwnerReferences[*corev1.ConfigMap](gadgets)
 	fmt.Println(forGadgets(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "shop", OwnerReferences: []metav1.OwnerReference{
 			{APIVersion: "gadgets.example.com/v1", Kind: "Gadget", Name: "a"},

@@ -26,9 +26,9 @@ type RelatedOptions[T client.Object, S client.Object] struct {
 	// If the spec of a component chooses the names, Of must restrict them, because the objects are read with the rights of
 	// the operator, and not of the component.
 	Of func(component T) []client.ObjectKey
-	// For returns the components that an object is related to; see ForOwners, ForAnnotation and ForLabels. It is called
-	// for each version of an object, and sees metadata alone unless Whole is set. The namespaces in its result are ignored
-	// if the components are cluster-scoped.
+	// For returns the components that an object is related to; see ForOwnerReferences, ForAnnotation and ForLabels. It
+	// is called for each version of an object, and sees metadata alone unless Whole is set. The namespaces in its
+	// result are ignored if the components are cluster-scoped.
 	For func(object S) []client.ObjectKey
 	// All relates each component to all objects in its cluster that Selector selects. Of and For must be nil then.
 	All bool
@@ -107,7 +107,7 @@ func Related[T client.Object, S client.Object](name string, o RelatedOptions[T, 
 		options.Of = func(obj client.Object) []client.ObjectKey { return withType(obj, o.Of) }
 	}
 	if o.Of == nil && o.For == nil && !o.All {
-		o.For = func(object S) []client.ObjectKey { return ForOwners[S](r.kind())(object) }
+		o.For = func(object S) []client.ObjectKey { return ForOwnerReferences[S](r.kind())(object) }
 	}
 	if o.For != nil {
 		options.For = func(obj client.Object) []client.ObjectKey { return withType(obj, o.For) }
@@ -217,10 +217,10 @@ func (r *Relation[T, S]) Write(
 	})
 }
 
-// ForOwners returns a mapper to the components that the owner references of an object name. kind is the type of the
-// components; they are in the namespace of the object, or cluster-scoped. It is not for objects in other clusters,
-// because the garbage collector there deletes an object whose owner does not exist.
-func ForOwners[S client.Object](kind schema.GroupKind) func(S) []client.ObjectKey {
+// ForOwnerReferences returns a mapper to the components that the owner references of an object name. kind is the type
+// of the components; they are in the namespace of the object, or cluster-scoped. It is not for objects in other
+// clusters, because the garbage collector there deletes an object whose owner does not exist.
+func ForOwnerReferences[S client.Object](kind schema.GroupKind) func(S) []client.ObjectKey {
 	return func(object S) []client.ObjectKey {
 		var names []client.ObjectKey
 		for _, owner := range object.GetOwnerReferences() {

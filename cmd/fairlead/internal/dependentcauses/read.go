@@ -143,11 +143,11 @@ func (g *gatherer) addWorkload(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	owners := []types.UID{dependent.GetUID()}
+	controllers := []types.UID{dependent.GetUID()}
 	if dependent.GetKind() == "Deployment" {
 		g.addReplicaSets(ctx, selector)
 		for _, set := range g.facts.ReplicaSets {
-			owners = append(owners, set.GetUID())
+			controllers = append(controllers, set.GetUID())
 		}
 	}
 	var list corev1.PodList
@@ -155,7 +155,7 @@ func (g *gatherer) addWorkload(ctx context.Context) {
 		return
 	}
 	for i := range list.Items {
-		if ref := metav1.GetControllerOfNoCopy(&list.Items[i]); ref != nil && slices.Contains(owners, ref.UID) {
+		if ref := metav1.GetControllerOfNoCopy(&list.Items[i]); ref != nil && slices.Contains(controllers, ref.UID) {
 			g.facts.Pods = append(g.facts.Pods, list.Items[i])
 		}
 	}

@@ -50,8 +50,8 @@ func Subject(ctx context.Context, c *cluster.Cluster, target cluster.Target, dep
 
 // Reader lists and follows Events.
 type Reader struct {
-	cluster *cluster.Cluster
-	owners  *ownership.Resolver
+	cluster  *cluster.Cluster
+	resolver *ownership.Resolver
 	// namespaces are the namespaces with the Events of the subject.
 	namespaces []string
 	selector   client.MatchingFields
@@ -67,7 +67,7 @@ type Reader struct {
 // restricts the types of Events; if it is empty, all types are read.
 func NewReader(c *cluster.Cluster, subject []manifests.Key, eventTypes []string) *Reader {
 	r := &Reader{
-		cluster: c, owners: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,
+		cluster: c, resolver: ownership.New(c, subject), namespaces: Namespaces(subject), types: eventTypes,
 		seen: map[types.UID]string{},
 	}
 	if len(subject) == 1 {
@@ -150,7 +150,7 @@ func (r *Reader) take(ctx context.Context, items []corev1.Event, visit func(show
 		if r.seen[e.UID] == e.ResourceVersion || len(r.types) > 0 && !slices.Contains(r.types, e.Type) {
 			continue
 		}
-		_, belongs, err := r.owners.Dependent(ctx, involved(e))
+		_, belongs, err := r.resolver.Dependent(ctx, involved(e))
 		if err != nil {
 			return err
 		}

@@ -20,13 +20,13 @@ import (
 type Pods struct {
 	cluster    *cluster.Cluster
 	selector   labels.Selector
-	owners     *ownership.Resolver
+	resolver   *ownership.Resolver
 	namespaces []string
 }
 
 // NewPods returns a Pods for the pods of workloads whose labels match the selector.
 func NewPods(c *cluster.Cluster, workloads []manifests.Key, selector labels.Selector) *Pods {
-	return &Pods{cluster: c, selector: selector, owners: ownership.New(c, workloads), namespaces: namespacesOf(workloads)}
+	return &Pods{cluster: c, selector: selector, resolver: ownership.New(c, workloads), namespaces: namespacesOf(workloads)}
 }
 
 func (p *Pods) selection(namespace string) cluster.Selection {
@@ -100,6 +100,6 @@ func (p *Pods) each(ctx context.Context, visit func(*corev1.Pod)) error {
 
 func (p *Pods) belongs(ctx context.Context, pod *corev1.Pod) (bool, error) {
 	key := manifests.Key{Kind: "Pod", Namespace: pod.Namespace, Name: pod.Name}
-	_, belongs, err := p.owners.DependentOf(ctx, key, pod)
+	_, belongs, err := p.resolver.DependentOf(ctx, key, pod)
 	return belongs, err
 }

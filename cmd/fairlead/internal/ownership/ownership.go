@@ -24,13 +24,13 @@ type Resolver struct {
 	dependents map[manifests.Key]bool
 
 	mu sync.Mutex
-	// owners caches the dependent of each object. The value is the zero key if the object belongs to no dependent.
-	owners map[manifests.Key]manifests.Key
+	// known caches the dependent of each object. The value is the zero key if the object belongs to no dependent.
+	known map[manifests.Key]manifests.Key
 }
 
 // New returns a Resolver for the dependents of a component.
 func New(reader Reader, dependents []manifests.Key) *Resolver {
-	r := &Resolver{reader: reader, dependents: map[manifests.Key]bool{}, owners: map[manifests.Key]manifests.Key{}}
+	r := &Resolver{reader: reader, dependents: map[manifests.Key]bool{}, known: map[manifests.Key]manifests.Key{}}
 	for _, key := range dependents {
 		r.dependents[key] = true
 	}
@@ -84,15 +84,15 @@ func (r *Resolver) resolve(ctx context.Context, key manifests.Key, depth int) (m
 	if !isControlled || depth == 0 {
 		return manifests.Key{}, false, nil
 	}
-	if owner, known := r.cached(key); known {
-		return owner, owner != manifests.Key{}, nil
+	if dependent, known := r.cached(key); known {
+		return dependent, dependent != manifests.Key{}, nil
 	}
-	owner, err := r.read(ctx, key, version, depth)
+	dependent, err := r.read(ctx, key, version, depth)
 	if err != nil {
 		return manifests.Key{}, false, err
 	}
-	r.cache(key, owner)
-	return owner, owner != manifests.Key{}, nil
+	r.cache(key, dependent)
+	return dependent, dependent != manifests.Key{}, nil
 }
 
 // read reads the metadata of an object, and resolves its controller.
@@ -110,8 +110,8 @@ func (r *Resolver) read(ctx context.Context, key manifests.Key, version string, 
 	if !ok {
 		return manifests.Key{}, nil
 	}
-	owner, _, err := r.resolve(ctx, parent, depth-1)
-	return owner, err
+	dependent, _, err := r.resolve(ctx, parent, depth-1)
+	return dependent, err
 }
 
 // controllerOf returns the key of the object in the controller reference of obj.
@@ -127,12 +127,12 @@ func controllerOf(obj metav1.Object) (manifests.Key, bool) {
 func (r *Resolver) cached(key manifests.Key) (manifests.Key, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	owner, known := r.owners[key]
-	return owner, known
+	dependent, known := r.known[key]
+	return dependent, known
 }
 
-func (r *Resolver) cache(key, owner manifests.Key) {
+func (r *Resolver) cache(key, dependent manifests.Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.owners[key] = owner
+	r.known[key] = dependent
 }

@@ -202,8 +202,8 @@ func (s stored) configMap(p part) *corev1.ConfigMap {
 	}
 }
 
-// owners returns the owner reference to the component, so that the source is deleted with it.
-func (s stored) owners(uid types.UID) []metav1.OwnerReference {
+// ownerReferences returns the owner reference to the component, so that the source is deleted with it.
+func (s stored) ownerReferences(uid types.UID) []metav1.OwnerReference {
 	apiVersion, kind := s.target.Mapping.GroupVersionKind.ToAPIVersionAndKind()
 	return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: s.target.Name, UID: uid}}
 }

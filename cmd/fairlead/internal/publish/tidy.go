@@ -191,7 +191,7 @@ func (p *Publisher) own(
 ) error {
 	item.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ConfigMap"))
 	owned := item.DeepCopy()
-	owned.OwnerReferences = s.owners(component.GetUID())
+	owned.OwnerReferences = s.ownerReferences(component.GetUID())
 	return p.Client.Patch(ctx, owned, client.MergeFromWithOptions(item, client.MergeFromWithOptimisticLock{}))
 }
 

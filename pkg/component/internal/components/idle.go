@@ -31,8 +31,8 @@ type IdleInventories struct {
 
 	mu   sync.Mutex
 	kept map[types.UID]*keptInventory
-	// owners are the field managers of the reconcilers that use these inventories.
-	owners []string
+	// managers are the field managers of the reconcilers that use these inventories.
+	managers []string
 }
 
 // keptInventory is an inventory that its digest identifies.
@@ -48,23 +48,23 @@ func NewIdleInventories(idle time.Duration) *IdleInventories {
 }
 
 // Serve adds the field managers of a reconciler. It must be called before the cache starts. i may be nil.
-func (i *IdleInventories) Serve(owners []string) {
+func (i *IdleInventories) Serve(managers []string) {
 	if i == nil {
 		return
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	for _, owner := range owners {
-		if !slices.Contains(i.owners, owner) {
-			i.owners = append(slices.Clone(i.owners), owner)
+	for _, manager := range managers {
+		if !slices.Contains(i.managers, manager) {
+			i.managers = append(slices.Clone(i.managers), manager)
 		}
 	}
 }
 
-func (i *IdleInventories) servedOwners() []string {
+func (i *IdleInventories) servedManagers() []string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.owners
+	return i.managers
 }
 
 // Transform is a function for the cache of the components. It removes managed fields, and moves the inventory. Before,
@@ -76,7 +76,7 @@ func (i *IdleInventories) Transform(obj any) (any, error) {
 		return obj, nil
 	}
 	status := component.GetStatus()
-	if cause := foreignOwner(component, i.servedOwners()); cause != "" {
+	if cause := foreignManager(component, i.servedManagers()); cause != "" {
 		mark(status, cause)
 	}
 	component.SetManagedFields(nil)

@@ -154,10 +154,10 @@ func number(status, stored *metav1alpha1.Status, last int64) {
 	status.RecordDigest = RecordDigest(status)
 }
 
-// foreignOwner returns why the managed fields of a component show that another client wrote its record, or an empty
+// foreignManager returns why the managed fields of a component show that another client wrote its record, or an empty
 // text. It returns an empty text if the manager is not known, because the cache dropped the managed fields, or because
 // the API server joined the entries of many managers.
-func foreignOwner(component Object, ours []string) string {
+func foreignManager(component Object, ours []string) string {
 	entries := component.GetManagedFields()
 	if len(entries) == 0 || len(ours) == 0 || component.GetStatus().RecordDigest == "" {
 		return ""
@@ -308,7 +308,7 @@ func (s *Store) doubt(component Object, state *State) string {
 	if isNumbered(status) && !matches(status) {
 		return "its fields do not match the checksum in recordDigest"
 	}
-	if cause := foreignOwner(component, s.options.FieldOwners); cause != "" {
+	if cause := foreignManager(component, s.options.FieldOwners); cause != "" {
 		return cause
 	}
 	if cause := restored(component); cause != "" {

@@ -118,9 +118,9 @@ func (g *admissionGuard) apply(
 
 // metadata returns the metadata of policy and binding.
 func (g *admissionGuard) metadata(a plan.Action) map[string]any {
-	owners := make([]any, 0, len(a.Definitions))
+	references := make([]any, 0, len(a.Definitions))
 	for _, d := range a.Definitions {
-		owners = append(owners, map[string]any{
+		references = append(references, map[string]any{
 			"apiVersion": customResourceDefinitions.GroupVersion().String(), "kind": "CustomResourceDefinition",
 			"name": d.Name, "uid": string(d.UID),
 		})
@@ -132,7 +132,7 @@ func (g *admissionGuard) metadata(a plan.Action) map[string]any {
 			g.reconciler + "/" + marks.AnnotationGuardOf:   a.OwnerName,
 			g.reconciler + "/" + marks.AnnotationGuardNote: noteOf(a),
 		},
-		"ownerReferences": owners,
+		"ownerReferences": references,
 	}
 }
 

@@ -86,7 +86,7 @@ func (w *writer) observe(ctx context.Context, obj *unstructured.Unstructured, a 
 	// The object is observed as a whole even if the pass ends, because the watch stores the facts.
 	whole := context.WithoutCancel(ctx)
 	o := w.view.Object(whole, obj)
-	o.PreviousOwner = previous
+	o.PreviousFieldOwner = previous
 	o.Exports = w.view.Exports(whole, obj)
 	if o.Copied = inspect.IsCopy(a.Key, obj, w.reconciler); o.Copied || o.Owner == "" {
 		o.Mark = inspect.ToolMarkOf(a.Key, obj, w.reconciler)

@@ -139,7 +139,7 @@ func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the facts differ:\n%s", diff)
 	}
-	if want.PreviousOwner = true; cmp.Diff(want, unchanged) != "" {
+	if want.PreviousFieldOwner = true; cmp.Diff(want, unchanged) != "" {
 		t.Errorf("the facts of an object of the former owner differ:\n%s", cmp.Diff(want, unchanged))
 	}
 	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{

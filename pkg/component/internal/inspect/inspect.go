@@ -38,7 +38,7 @@ func hasSucceeded(job *unstructured.Unstructured) bool {
 // Metadata is the function Metadata for the reconciler of the view, whose field owner may have another name.
 func (v View) Metadata(obj metav1.Object) plan.Observed {
 	o := Metadata(v.ownMetadata(obj), v.Reconciler)
-	o.PreviousOwner = v.HasPrevious(obj.GetManagedFields())
+	o.PreviousFieldOwner = v.HasPrevious(obj.GetManagedFields())
 	return o
 }
 

@@ -67,14 +67,14 @@ var toolMarks = []toolMark{
 // the object itself, because copies of an object keep its annotations.
 func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 	var found ToolMarks
-	var owners []string
+	var tools []string
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	for _, m := range toolMarks {
 		by := m.by(obj)
 		if by == "" {
 			continue
 		}
-		owners = append(owners, by)
+		tools = append(tools, by)
 		for _, key := range m.labels {
 			if value, set := labels[key]; set && (key != managedBy || value == "Helm") {
 				found.Labels = append(found.Labels, key)
@@ -86,7 +86,7 @@ func ToolMarksOf(obj *unstructured.Unstructured) ToolMarks {
 			}
 		}
 	}
-	found.By = strings.Join(owners, " and ")
+	found.By = strings.Join(tools, " and ")
 	return found
 }
 

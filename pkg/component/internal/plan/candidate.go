@@ -206,7 +206,7 @@ func (c candidate) applyOver(reason Reason) decision {
 	d := c.act(VerbApply, reason)
 	overrides := c.policy == metav1alpha1.UpdateSSAOverride && c.hasPreviousManagers()
 	d.action.TakeAllFields, d.action.KeepFields = overrides && !c.isRestored(), overrides && c.isRestored()
-	d.action.Migrate = overrides || c.live.Updated != "" || c.live.PreviousOwner ||
+	d.action.Migrate = overrides || c.live.Updated != "" || c.live.PreviousFieldOwner ||
 		c.live.listedBeforeFirstApply() || reason.Adopts() && c.isClaimed() || dropsCopy(c)
 	return d
 }

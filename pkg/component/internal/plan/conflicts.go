@@ -55,14 +55,14 @@ func deletedBy(c candidate) string {
 		return "an unknown client deletes it repeatedly; " +
 			"stop that client, or leave the object out of the manifests if nobody needs it"
 	}
-	var owners []string
+	var named []string
 	for _, reference := range references[:min(len(references), maxNamed)] {
 		fields, _ := reference.(map[string]any)
-		owners = append(owners, fmt.Sprintf("%v %v (UID %v)", fields["kind"], fields["name"], fields["uid"]))
+		named = append(named, fmt.Sprintf("%v %v (UID %v)", fields["kind"], fields["name"], fields["uid"]))
 	}
 	return fmt.Sprintf("it is deleted repeatedly, probably by the garbage collection of Kubernetes, because its owners do not "+
 		"exist: metadata.ownerReferences of its manifest names %s; remove the owner references from the manifest, or stop "+
-		"the client that deletes the object", strings.Join(owners, ", "))
+		"the client that deletes the object", strings.Join(named, ", "))
 }
 
 // describeManagers returns a message that names the managers with the fields that they change, followed by advice for

@@ -188,9 +188,9 @@ type Observed struct {
 	// Copied is set if the marks of the reconciler on the object name another object, because another client made a copy
 	// of that one. Owner is then the owner of the other object; see Facts.LiveOf.
 	Copied bool
-	// PreviousOwner is set if previous field owners of the reconciler own fields. Applied and Updated cover these fields,
-	// too.
-	PreviousOwner bool
+	// PreviousFieldOwner is set if previous field owners of the reconciler own fields. Applied and Updated cover these
+	// fields, too.
+	PreviousFieldOwner bool
 	// Coverage and Values compare the object with the manifest; see Coverage. Values is a hash of the live values of
 	// the manifest's fields.
 	Coverage Coverage
