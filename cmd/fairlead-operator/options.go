@@ -107,7 +107,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 		"maximum size of a fetched archive")
 	o.rendering.bind(flags)
 	o.quotas.bind(flags)
-	o.bindEvents(flags)
+	o.bindEventSources(flags)
 	flags.BoolVar(
 		&o.componentMetrics,
 		"component-metrics",
@@ -145,8 +145,8 @@ func (o *renderingOptions) bind(flags *flag.FlagSet) {
 			"maximum without a limit")
 }
 
-// bindEvents binds the flags for polls and calls.
-func (o *options) bindEvents(flags *flag.FlagSet) {
+// bindEventSources binds the flags for polls and calls.
+func (o *options) bindEventSources(flags *flag.FlagSet) {
 	o.webhook.bind(flags)
 	flags.Func("poll-hosts",
 		"hosts that components may poll (spec.inputs), separated by commas, such as rates.example.com,*.example.org;\n"+

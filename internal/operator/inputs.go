@@ -60,22 +60,22 @@ func inputValues(ctx context.Context, c *v1alpha1.Component, req generator.Reque
 func inputValue(
 	ctx context.Context, input v1alpha1.Input, namespace string, req generator.Request,
 ) (any, error) {
-	if given, ok := eventValue(req, givenInput, input.Name); ok {
+	if given, ok := eventSourceValue(req, givenInput, input.Name); ok {
 		return given, nil
 	}
 	if input.Object != nil {
 		return objectValue(ctx, *input.Object, namespace, req.Local)
 	}
-	value, known := eventValue(req, polledInput, input.Name)
+	value, known := eventSourceValue(req, polledInput, input.Name)
 	if !known {
 		return nil, ErrNotPolled
 	}
 	return value, nil
 }
 
-// eventValue returns the value of an input among the values of an event source.
-func eventValue(req generator.Request, source, name string) (value any, known bool) {
-	values, _ := req.Inputs[source].(map[string]any)
+// eventSourceValue returns the value of an input among the values of an event source.
+func eventSourceValue(req generator.Request, eventSource, name string) (value any, known bool) {
+	values, _ := req.Inputs[eventSource].(map[string]any)
 	value, known = values[name]
 	return value, known
 }

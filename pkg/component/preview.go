@@ -87,6 +87,6 @@ func (r *Reconciler[T]) previewPorts(p wiring.Preview, built parts, simulator *p
 		Inputs:    inputs,
 		Inventory: preview.Inventory{ComponentRecord: r.record(built, nil), Simulator: simulator},
 		Rendering: built.rendering, Applier: simulator,
-		Events: eventsources.Fixed(p.Inputs), Tell: func(components.Object, status.Event) {},
+		EventSources: eventsources.Fixed(p.Inputs), Tell: func(components.Object, status.Event) {},
 	}
 }

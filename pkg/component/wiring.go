@@ -180,7 +180,7 @@ func (r *Reconciler[T]) newPorts(ctx context.Context, p parts, userAgent string)
 	record := r.record(p, outside)
 	return reconcile.Ports{
 		Owners: p.owners, Targets: targets, Inputs: p.inputs, Inventory: record, Rendering: p.rendering, Applier: p.applier,
-		Events: r.eventSources, Tell: r.tell,
+		EventSources: r.eventSources, Tell: r.tell,
 		Store: p.store, Records: record, InFlight: p.passes, Quotas: r.quotas, Externals: outside, Causes: causes.Events{},
 	}
 }

@@ -12,7 +12,7 @@ import (
 // in.Digest.
 func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string, own []manifests.Key, err error) {
 	others := in
-	others.References, others.Events = nil, nil
+	others.References, others.EventSources = nil, nil
 	for _, ref := range in.References {
 		if key := ref.key(); isDependent(key) {
 			own = append(own, key)
@@ -20,7 +20,7 @@ func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string
 			others.References = append(others.References, ref)
 		}
 	}
-	for _, e := range in.Events {
+	for _, e := range in.EventSources {
 		before := len(own)
 		for _, key := range e.Objects {
 			if isDependent(key) {
@@ -28,7 +28,7 @@ func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string
 			}
 		}
 		if len(own) == before {
-			others.Events = append(others.Events, e)
+			others.EventSources = append(others.EventSources, e)
 		}
 	}
 	if len(own) == 0 {
@@ -38,12 +38,12 @@ func (in Inputs) WithoutOwn(isDependent func(manifests.Key) bool) (digest string
 	return digest, own, err
 }
 
-// WithoutEvents returns the digest of the inputs without the values of event sources.
-func (in Inputs) WithoutEvents() (digest string, err error) {
-	if len(in.Events) == 0 {
+// WithoutEventSources returns the digest of the inputs without the values of event sources.
+func (in Inputs) WithoutEventSources() (digest string, err error) {
+	if len(in.EventSources) == 0 {
 		return in.Digest, nil
 	}
-	in.Events = nil
+	in.EventSources = nil
 	return (&Reader{}).Identify(in)
 }
 

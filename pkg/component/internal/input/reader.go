@@ -38,8 +38,8 @@ type Declaration struct {
 	SourceContent string
 	// ManagedTypes are the additional managed types.
 	ManagedTypes []metav1alpha1.TypePattern
-	// Events are the values of event sources, sorted by name.
-	Events []Event
+	// EventSources are the values of event sources, sorted by name.
+	EventSources []EventSource
 }
 
 // Inputs are the inputs of a rendering.
@@ -169,7 +169,7 @@ func (r *Reader) Identify(in Inputs) (string, error) {
 	for _, t := range in.Managed {
 		parts = append(parts, t.String())
 	}
-	for _, e := range in.Events {
+	for _, e := range in.EventSources {
 		parts = append(parts, []string{"event source", e.Name, e.Digest})
 	}
 	return digestOf(append(parts, r.GeneratorVersion))

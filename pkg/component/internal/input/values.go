@@ -75,7 +75,7 @@ func (in Inputs) Values() Values {
 	for _, ref := range in.References {
 		all = append(all, ref.content.values...)
 	}
-	events, complete := in.eventValues()
+	events, complete := in.eventSourceValues()
 	if !complete {
 		return nil
 	}

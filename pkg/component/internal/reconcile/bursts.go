@@ -61,7 +61,7 @@ func (p *Pass) holdBurst(c *Component, in input.Inputs) error {
 	if err != nil {
 		return err
 	}
-	digest, err := in.WithoutEvents()
+	digest, err := in.WithoutEventSources()
 	if err != nil {
 		return err
 	}

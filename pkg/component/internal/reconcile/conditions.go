@@ -57,10 +57,10 @@ func (c conditions) of(ctx context.Context, set rendering.Set) (inclusion.Inputs
 		decided.Hidden = func(path string) bool { return !isParameter(in.Parameters, path) || input.IsSecretName(path) }
 		return decided, nil
 	}
-	if _, taken := in.Parameters[parameterInputs]; len(in.Events) == 0 || taken {
+	if _, taken := in.Parameters[parameterInputs]; len(in.EventSources) == 0 || taken {
 		return decided, nil
 	}
-	values, err := in.LoadEvents(ctx)
+	values, err := in.LoadEventSources(ctx)
 	if err != nil {
 		return decided, err
 	}
@@ -95,7 +95,7 @@ func (c conditions) ownParameters(ctx context.Context, lookups lookup.Lookups) (
 	}
 	var failed error
 	parameters, err := c.author.ConditionParameters(ctx, c.component.Object, func() (generator.Request, error) {
-		events, err := in.LoadEvents(ctx)
+		events, err := in.LoadEventSources(ctx)
 		failed = err
 		return generator.Request{
 			Namespace: in.Namespace, Name: in.Name, Parameters: in.Parameters, Component: c.component.Object, Inputs: events,

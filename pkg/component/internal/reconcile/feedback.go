@@ -23,7 +23,7 @@ type feedback struct {
 // feedbackOf returns the inputs that a component writes itself. Dependents in another cluster are no inputs.
 func (p *Pass) feedbackOf(c *Component, w work) (f feedback, err error) {
 	in := w.inputs
-	if w.target.Cluster != "" || len(in.References)+len(in.Events) == 0 {
+	if w.target.Cluster != "" || len(in.References)+len(in.EventSources) == 0 {
 		return feedback{}, nil
 	}
 	dependents := plan.NewInventory(w.recorded.Entries)

@@ -155,7 +155,7 @@ func newWorld(t *testing.T, edits ...func(*part)) *world {
 			Ports: Ports{
 				Owners: fakeOwners{w}, Targets: fakeTargets{w}, Inputs: fakeInputs{w}, Inventory: fakeInventory{w},
 				Rendering: fakeRendering{w}, Applier: fakeApplier{w}, Records: fakeRecords{w},
-				Events: eventsources.Fixed(nil), InFlight: passes,
+				EventSources: eventsources.Fixed(nil), InFlight: passes,
 				Store: components.NewStore(options, components.NewOwners(options), passes),
 				Tell: func(_ components.Object, e status.Event) {
 					if e.Type != "" {

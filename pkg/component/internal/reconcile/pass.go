@@ -255,14 +255,14 @@ func (p *Pass) readInputs(ctx context.Context, c *Component, t target.Target) (i
 	defer p.Metrics.Time(metrics.StepInputs)()
 	declared, err := p.Author.Inputs(c.Object)
 	if err == nil {
-		declared.Events, err = eventInputs(ctx, p.Events, c.Name())
+		declared.EventSources, err = eventSourceInputs(ctx, p.EventSources, c.Name())
 	}
 	if err != nil {
 		return input.Inputs{}, err
 	}
 	in, c.State.Contents, err = p.Inputs.Read(ctx, c.Name(), declared, t, c.State.Contents)
 	if err == nil && !c.State.knows(in.Digest) {
-		_, err = in.LoadEvents(ctx)
+		_, err = in.LoadEventSources(ctx)
 	}
 	return in, waitingForExports(err, c.GetStatus().Revision > 0)
 }

@@ -27,8 +27,8 @@ type Ports struct {
 	Inventory Inventory
 	Rendering Rendering
 	Applier   Applier
-	// Events has the values of event sources.
-	Events EventSources
+	// EventSources has the values of event sources.
+	EventSources EventSources
 	// Tell creates an Event about a component.
 	Tell func(obj components.Object, e status.Event)
 

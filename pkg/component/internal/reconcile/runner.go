@@ -141,7 +141,7 @@ func (r *Runner) run(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, err
 	}
 	c.Declared = r.Author.Declare(c.Object)
-	waits := r.beginEvents(ctx, c)
+	waits := r.beginEventSources(ctx, c)
 	switch {
 	case c.IsDeleted():
 		budget.Entire(ctx)

@@ -69,7 +69,7 @@ func (r *Renderer) newJob(ctx context.Context, req Request) (job, error) {
 	if err != nil {
 		return job{}, err
 	}
-	events, err := req.Inputs.LoadEvents(ctx)
+	events, err := req.Inputs.LoadEventSources(ctx)
 	if err != nil {
 		return job{}, err
 	}

@@ -27,14 +27,14 @@ type EventSources interface {
 	Forget(name types.NamespacedName)
 }
 
-// beginEvents tells the event sources that a component exists, and reports whether the pass has to wait for a first
-// value. Nothing is fetched for a suspended component.
-func (r *Runner) beginEvents(ctx context.Context, c *Component) (waits bool) {
+// beginEventSources tells the event sources that a component exists, and reports whether the pass has to wait for a
+// first value. Nothing is fetched for a suspended component.
+func (r *Runner) beginEventSources(ctx context.Context, c *Component) (waits bool) {
 	if !c.IsDeleted() && components.Suspended(c.Object) {
-		r.Events.Forget(c.Name())
+		r.EventSources.Forget(c.Name())
 		return false
 	}
-	return r.Events.Begin(ctx, c.Object, clusters{&r.Pass, ctx, c})
+	return r.EventSources.Begin(ctx, c.Object, clusters{&r.Pass, ctx, c})
 }
 
 // clusters are the clusters of a component, for event sources.
@@ -53,23 +53,27 @@ func (c clusters) Target() (eventsources.Cluster, error) {
 	return eventsources.ClusterOf(w.target.Client.Connection), nil
 }
 
-// eventInputs returns the values of event sources that are inputs of a component.
-func eventInputs(ctx context.Context, from EventSources, component types.NamespacedName) ([]input.Event, error) {
+// eventSourceInputs returns the values of event sources that are inputs of a component.
+func eventSourceInputs(
+	ctx context.Context, from EventSources, component types.NamespacedName,
+) ([]input.EventSource, error) {
 	named, err := from.Inputs(ctx, component)
 	if err != nil {
 		return nil, &passerror.Error{Reason: metav1alpha1.ReasonRetrying, Message: err.Error(), Cause: err}
 	}
-	var events []input.Event
+	var declared []input.EventSource
 	for _, n := range named {
-		events = append(events, input.Event{Name: n.Name, Digest: n.Digest, Load: n.Load, Secret: n.Secret, Objects: n.Objects})
+		declared = append(declared, input.EventSource{
+			Name: n.Name, Digest: n.Digest, Load: n.Load, Secret: n.Secret, Objects: n.Objects,
+		})
 	}
-	return events, nil
+	return declared, nil
 }
 
 // staleInputs says for each event source without a current value since when and why.
 func (r *Runner) staleInputs(c *Component) []string {
 	var texts []string
-	for _, f := range r.Events.Failures(c.Name()) {
+	for _, f := range r.EventSources.Failures(c.Name()) {
 		texts = append(texts, fmt.Sprintf("%s: since %s: %s", f.EventSource, f.Since.UTC().Format(time.RFC3339), f.Failure))
 	}
 	return texts

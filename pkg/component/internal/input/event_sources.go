@@ -10,9 +10,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Event is a value of an event source that is an input.
-type Event struct {
-	// Name is the name of the source, and Digest identifies the value.
+// EventSource is the value of an event source that is an input.
+type EventSource struct {
+	// Name is the name of the event source, and Digest identifies the value.
 	Name, Digest string
 	// Load returns the value as plain data.
 	Load func(context.Context) (any, error)
@@ -25,14 +25,15 @@ type Event struct {
 	loaded bool
 }
 
-// LoadEvents returns the values of event sources by their names, nil if there are none. Each value is loaded once.
-func (in Inputs) LoadEvents(ctx context.Context) (map[string]any, error) {
-	if len(in.Events) == 0 {
+// LoadEventSources returns the values of event sources by their names, nil if there are none. Each value is loaded
+// once.
+func (in Inputs) LoadEventSources(ctx context.Context) (map[string]any, error) {
+	if len(in.EventSources) == 0 {
 		return nil, nil
 	}
-	values := make(map[string]any, len(in.Events))
-	for i := range in.Events {
-		e := &in.Events[i]
+	values := make(map[string]any, len(in.EventSources))
+	for i := range in.EventSources {
+		e := &in.EventSources[i]
 		if err := e.load(ctx); err != nil {
 			return nil, err
 		}
@@ -41,7 +42,7 @@ func (in Inputs) LoadEvents(ctx context.Context) (map[string]any, error) {
 	return values, nil
 }
 
-func (e *Event) load(ctx context.Context) error {
+func (e *EventSource) load(ctx context.Context) error {
 	if e.loaded {
 		return nil
 	}
@@ -58,10 +59,11 @@ func (e *Event) load(ctx context.Context) error {
 	return nil
 }
 
-// eventValues returns the single values of event sources. The second result is false if there are too many values.
-func (in Inputs) eventValues() ([]value, bool) {
+// eventSourceValues returns the single values of event sources. The second result is false if there are too many
+// values.
+func (in Inputs) eventSourceValues() ([]value, bool) {
 	var all []value
-	for _, e := range in.Events {
+	for _, e := range in.EventSources {
 		if !e.loaded {
 			all = append(all, value{path: "input " + e.Name, hash: hashOf(e.Digest)})
 			continue
