@@ -43,7 +43,7 @@ type Scope struct {
 // Program is a compiled expression. It is safe for concurrent use.
 type Program struct {
 	text    string
-	source  *ast.SourceInfo
+	info    *ast.SourceInfo
 	program cel.Program
 	// used are the variables that the expression reads, in ascending order.
 	used []string
@@ -93,13 +93,13 @@ func compile(text string, scope Scope) (*Program, error) {
 	if issues.Err() != nil {
 		return nil, fmt.Errorf("expression %q: %s", shorten(text), describe(issues))
 	}
-	root, source := ast.NavigateAST(checked.NativeRep()), checked.NativeRep().SourceInfo()
+	root, info := ast.NavigateAST(checked.NativeRep()), checked.NativeRep().SourceInfo()
 	if id, err := checkPatterns(root); err != nil {
-		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(source, id), err)
+		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(info, id), err)
 	}
 	fields, id, err := fieldsOf(root, scope.ByName)
 	if err != nil {
-		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(source, id), err)
+		return nil, fmt.Errorf("expression %q: %s%w", shorten(text), position(info, id), err)
 	}
 	program, err := env.Program(checked, cel.CostLimit(maxCost), cel.CostTracking(costs{}),
 		cel.InterruptCheckFrequency(1), cel.CustomDecorator(limitValue))
@@ -108,7 +108,7 @@ func compile(text string, scope Scope) (*Program, error) {
 	}
 	return &Program{
 		text:       text,
-		source:     source,
+		info:       info,
 		program:    program,
 		used:       variablesOf(root, scope.Variables),
 		fields:     fields,
@@ -119,8 +119,8 @@ func compile(text string, scope Scope) (*Program, error) {
 
 // position returns the line and the column of a part of an expression, or an empty text if it is not known. Lines and
 // columns begin with 1.
-func position(source *ast.SourceInfo, id int64) string {
-	at := source.GetStartLocation(id)
+func position(info *ast.SourceInfo, id int64) string {
+	at := info.GetStartLocation(id)
 	if at.Line() < 1 {
 		return ""
 	}
@@ -220,7 +220,7 @@ var missingTexts = []string{"no such key", "index out of bounds", "no such attri
 func (p *Program) failure(err error) error {
 	text, at := err.Error(), ""
 	if located, ok := errors.AsType[*types.Err](err); ok {
-		at = position(p.source, located.NodeID())
+		at = position(p.info, located.NodeID())
 	}
 	wrapped := fmt.Errorf("expression %q: %s%s", shorten(p.text), at, shorten(text))
 	for _, prefix := range missingTexts {

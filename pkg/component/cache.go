@@ -38,18 +38,18 @@ func (o Options) watchedNamespaces() cache.Options {
 
 // newToleratingInformer returns an informer that starts with an empty list if its list request is forbidden.
 func newToleratingInformer(
-	source toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+	listWatch toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	return toolscache.NewSharedIndexInformer(toleratingSource(source), example, resync, indexers)
+	return toolscache.NewSharedIndexInformer(toleratingListWatch(listWatch), example, resync, indexers)
 }
 
-// toleratingSource wraps a ListerWatcher: a forbidden list request returns an empty list instead of an error, until a
+// toleratingListWatch wraps a ListerWatcher: a forbidden list request returns an empty list instead of an error, until a
 // list or a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would
 // make the informer report all known objects as deleted when the right to list them is revoked. The watch that the
 // informer starts after the empty list is forbidden too, so the informer repeats the list request until it is
 // permitted.
-func toleratingSource(source toolscache.ListerWatcher) *toolscache.ListWatch {
-	from, listed := toolscache.ToListerWatcherWithContext(source), false
+func toleratingListWatch(listWatch toolscache.ListerWatcher) *toolscache.ListWatch {
+	from, listed := toolscache.ToListerWatcherWithContext(listWatch), false
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 			list, err := from.ListWithContext(ctx, options)

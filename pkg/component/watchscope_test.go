@@ -47,7 +47,7 @@ func TestWatchScopeIsChecked(t *testing.T) {
 func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 	forbidden, broken := apierrors.NewForbidden(schema.GroupResource{Resource: "shops"}, "", nil), errors.New("broken")
 	var answer error
-	source := toleratingSource(&cache.ListWatch{ListWithContextFunc: func(context.Context,
+	listWatch := toleratingListWatch(&cache.ListWatch{ListWithContextFunc: func(context.Context,
 		metav1.ListOptions,
 	) (runtime.Object, error) {
 		return &metav1.PartialObjectMetadataList{Items: make([]metav1.PartialObjectMetadata, 1)}, answer
@@ -64,7 +64,7 @@ func TestAForbiddenListIsEmptyUntilOneWasAnswered(t *testing.T) {
 		{"a forbidden list after a permitted list is an error", forbidden, forbidden, 0},
 	} {
 		answer = step.answer
-		list, err := source.ListWithContext(t.Context(), metav1.ListOptions{})
+		list, err := listWatch.ListWithContext(t.Context(), metav1.ListOptions{})
 		if !errors.Is(err, step.want) {
 			t.Errorf("%s: got %v", step.name, err)
 		}
