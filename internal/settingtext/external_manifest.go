@@ -39,7 +39,7 @@ func CheckExternalName(kind, name string) error {
 	return errors.Join(errs...)
 }
 
-// MaxExternal is the maximum size of the manifest of an external as JSON, in bytes. It is recorded in a Secret.
+// MaxExternal is the maximum size of the manifest of an external as JSON, in bytes. It is stored in a Secret.
 const MaxExternal = 64 << 10
 
 // ExternalReferences returns the Secrets and ConfigMaps that the manifest of an external names in its field references.

@@ -73,7 +73,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "newer"))
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(And(
 			ContainSubstring(fmt.Sprintf("%q wrote it", backupTool)),
-			ContainSubstring("recorded again (1): ConfigMap "+namespace+"/newer"))))
+			ContainSubstring("added again (1): ConfigMap "+namespace+"/newer"))))
 		expectReady(ctx, g)
 	}
 
@@ -125,7 +125,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		}).Should(Succeed())
 		Eventually(ctx, func() []string { return recordedNames(ctx, g) }).Should(ConsistOf("settings", "newer"))
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(And(
-			ContainSubstring("it has the number"), ContainSubstring("recorded again (1): ConfigMap "+namespace+"/newer"))))
+			ContainSubstring("it has the number"), ContainSubstring("added again (1): ConfigMap "+namespace+"/newer"))))
 		expectReady(ctx, g)
 	})
 

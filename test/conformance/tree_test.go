@@ -127,7 +127,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 			"/v1/ConfigMap/shop/x", live("2", nil),
 			tree.Node{
 				State: result.NodeUnknown, UID: "2", Reason: tree.ReasonNotRecorded,
-				Message: "an object with this name exists, but no write to this object is recorded yet",
+				Message: "an object with this name exists, but the inventory shows no write to it yet",
 			},
 		},
 		"replaced": {

@@ -150,7 +150,7 @@ func (s *server) own(ctx context.Context, name, token string) error {
 	}
 	_, err := s.ExecContext(ctx, "INSERT IGNORE INTO fairlead.owners (name, token) VALUES (?, ?)", name, token)
 	if err != nil {
-		return fmt.Errorf("record the owner of schema %s: %w", name, err)
+		return fmt.Errorf("store the owner of schema %s: %w", name, err)
 	}
 	owner, err := s.owner(ctx, name)
 	if err == nil && owner != token {

@@ -191,10 +191,10 @@ func (p *run[C]) arrived(ctx context.Context, i int) (snapshot, []string) {
 		problems = append(problems, p.Missing(ctx, p.client, p.namespace)...)
 	}
 	for _, key := range found.leaked {
-		problems = append(problems, key+" leaks: it is not recorded")
+		problems = append(problems, key+" leaks: it is not in the inventory")
 	}
 	for _, key := range found.lost {
-		problems = append(problems, key+" is recorded, but it is not there")
+		problems = append(problems, key+" is in the inventory, but does not exist")
 	}
 	if p.reference != nil {
 		problems = append(problems, state.differences(p.reference.steps[i].state)...)

@@ -87,7 +87,7 @@ func (p *run[C]) checkCrash(ctx context.Context) error {
 		return err
 	}
 	if len(found.leaked) > 0 {
-		return fmt.Errorf("after a crash there are dependents that are not recorded: %v", found.leaked)
+		return fmt.Errorf("after a crash there are dependents that are not in the inventory: %v", found.leaked)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func readNode(ctx context.Context, reader Reader, entry metav1alpha1.InventoryEn
 	switch {
 	case entry.UID == "":
 		node.State, node.Reason = result.NodeUnknown, ReasonNotRecorded
-		node.Message = "an object with this name exists, but no write to this object is recorded yet"
+		node.Message = "an object with this name exists, but the inventory shows no write to it yet"
 	case entry.UID != obj.GetUID():
 		node.State, node.Reason = result.NodeMissing, ReasonReplaced
 		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; another object (UID %s) has its name now",

@@ -198,7 +198,7 @@ func (r *Resolver) await(
 		return said != "", err
 	})
 	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return "", nil, exit.Unasked("%s: the answer is recorded, but the operator has not used it within %s; "+
+		return "", nil, exit.Unasked("%s: the answer is stored, but the operator has not used it within %s; "+
 			"the state of %s is shown by: %s", r.component.Target, timeout, r.external.Name(),
 			r.component.Target.Command("external list"))
 	}

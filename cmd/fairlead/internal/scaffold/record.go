@@ -46,7 +46,7 @@ func checkArchive(base []byte, files []File) error {
 	read := txtar.Parse(base)
 	for i, file := range files {
 		if i >= len(read.Files) || read.Files[i].Name != file.Path || string(read.Files[i].Data) != string(file.Content) {
-			return fmt.Errorf("%s cannot be recorded for updates: it does not end with a line feed, or it has a line like -- "+
+			return fmt.Errorf("%s cannot be kept for updates: it does not end with a line feed, or it has a line like -- "+
 				"name --", file.Path)
 		}
 	}

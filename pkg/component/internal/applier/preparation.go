@@ -57,7 +57,7 @@ func (p *preparation) permit(ctx context.Context, r Request, decided plan.Plan) 
 	switch {
 	case p.record && r.WriteInventory != nil:
 		if err := r.WriteInventory(ctx, decided.Inventory.Sorted()); err != nil {
-			return false, fmt.Errorf("record the inventory: %w", err)
+			return false, fmt.Errorf("write the inventory: %w", err)
 		}
 		p.record, p.confirmed, recorded = false, true, true
 	case creates:

@@ -151,7 +151,7 @@ func TestPreparationRefusesActions(t *testing.T) {
 		{
 			"WriteInventory", true,
 			Request{WriteInventory: func(context.Context, []metav1alpha1.InventoryEntry) error { return failure }},
-			"record the inventory: it fails",
+			"write the inventory: it fails",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

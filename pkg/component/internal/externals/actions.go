@@ -63,7 +63,7 @@ func (a action) invalid(err error) *plan.Result {
 func (action) checkCreate(t *step) error {
 	s := &t.s
 	if s.recorded.last().Intent != externalstate.IntentCreate {
-		return errors.New("its intent is not recorded")
+		return errors.New("its intent is not stored")
 	}
 	findings := s.wanted.driver.Check(s.request(s.recorded.applied()))
 	if findings.Invalid == nil && findings.ID != "" {

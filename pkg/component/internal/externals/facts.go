@@ -84,9 +84,9 @@ func (f facts) blocked() plan.Observed {
 		return unknown(plan.WaitInProgress, fmt.Sprintf("a call is under way since %s: %s",
 			s.underway.since.UTC().Format(time.RFC3339), s.underway.verb))
 	case s.underway.saving && s.underway.unsaved != "":
-		return unknown(plan.WaitInProgress, "the result of a call is being recorded; it failed: "+s.underway.unsaved)
+		return unknown(plan.WaitInProgress, "the result of a call is being stored; it failed: "+s.underway.unsaved)
 	case s.underway.saving:
-		return unknown(plan.WaitInProgress, "the result of a call is being recorded")
+		return unknown(plan.WaitInProgress, "the result of a call is being stored")
 	}
 	return failure(*s.failure())
 }

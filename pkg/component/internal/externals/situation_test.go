@@ -264,14 +264,14 @@ func TestFacts(t *testing.T) {
 		},
 		"a result is being recorded": {
 			changes: []func(*situation){state(created), func(s *situation) { s.underway.saving = true }},
-			reason:  plan.WaitInProgress, message: "the result of a call is being recorded",
+			reason:  plan.WaitInProgress, message: "the result of a call is being stored",
 		},
 		"a result cannot be recorded": {
 			changes: []func(*situation){state(created), func(s *situation) {
 				s.underway.saving, s.underway.unsaved = true, "quota exceeded"
 			}},
 			reason:  plan.WaitInProgress,
-			message: "the result of a call is being recorded; it failed: quota exceeded",
+			message: "the result of a call is being stored; it failed: quota exceeded",
 		},
 		"a call failed and is repeated later": {
 			changes: []func(*situation){state(created), func(s *situation) {

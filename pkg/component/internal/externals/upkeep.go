@@ -80,7 +80,7 @@ func (u *upkeep) reportLeft(t *step) {
 	if !r.reported {
 		r.reported = true
 		t.event = [2]string{"ExternalUnrecorded", fmt.Sprintf(
-			"%s is recorded in a Secret, but not in the inventory; it is left in place: id %q", t.s.wanted.key, r.state.ID)}
+			"%s is in a Secret, but not in the inventory; it is left in place: id %q", t.s.wanted.key, r.state.ID)}
 	}
 }
 

@@ -69,7 +69,7 @@ func encode(owner manifests.Owner, key manifests.Key, s *State) ([]byte, error) 
 	// A state that cannot be read must not be written.
 	if _, cause := decode(owner, key, data); cause != "" {
 		return nil, fmt.Errorf("the state with manifest, references and id has %d bytes, and more than %d bytes, or "+
-			"maps and lists that nest deeply, cannot be recorded; make the manifest smaller", len(data), maxValue)
+			"maps and lists that nest deeply, cannot be stored; make the manifest smaller", len(data), maxValue)
 	}
 	return data, nil
 }

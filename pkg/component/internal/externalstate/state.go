@@ -82,7 +82,7 @@ func (s *State) check() error {
 	}
 	for _, at := range []time.Time{s.Since, s.Began} {
 		if _, err := at.UTC().MarshalJSON(); err != nil {
-			errs = append(errs, fmt.Errorf("the time %s cannot be recorded: %w", at, err))
+			errs = append(errs, fmt.Errorf("the time %s cannot be stored: %w", at, err))
 		}
 	}
 	if len(s.Manifest) > 0 && (s.Manifest[0] != '{' || !json.Valid(s.Manifest)) {

@@ -272,7 +272,7 @@ func (s *Store) write(ctx context.Context, r *Record, number int, e *edit) (*sec
 		written, err = s.patch(ctx, previous, object)
 	}
 	if err != nil {
-		return nil, problem("record the states of externals in Secret "+r.fullName(number), err)
+		return nil, problem("write the states of externals to Secret "+r.fullName(number), err)
 	}
 	next.uid, next.version = string(written.GetUID()), written.GetResourceVersion()
 	next.finalizers = written.GetFinalizers()

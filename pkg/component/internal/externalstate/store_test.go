@@ -279,7 +279,7 @@ func TestAfterACrashBetweenTwoSecretsTheNextLoadShowsWhatWasWritten(t *testing.T
 		changes[key(fmt.Sprint("s", i))] = intended(i)
 	}
 	failed, err := c.Write(t.Context(), app, r, changes)
-	g.Expect(err).To(MatchError(ContainSubstring("record the states of externals in Secret shop/" + nameOf(app,
+	g.Expect(err).To(MatchError(ContainSubstring("write the states of externals to Secret shop/" + nameOf(app,
 		1).Name + ": reset")))
 	g.Expect(failed).To(BeNil())
 	c.Refuse = nil
@@ -361,7 +361,7 @@ func TestErrorsOfWrites(t *testing.T) {
 		"another cluster": {owner: owner("elsewhere"), changes: one, want: "another cluster", reason: "Retrying"},
 		"a missing right": {
 			prepare: func(c *cluster) { c.Refuse = func(string, string) error { return forbidden() } },
-			owner:   app, changes: one, want: "record the states of externals in Secret shop/" + nameOf(app, 0).Name,
+			owner:   app, changes: one, want: "write the states of externals to Secret shop/" + nameOf(app, 0).Name,
 			reason: "Forbidden",
 		},
 		"a Secret of somebody else": {

@@ -87,7 +87,7 @@ func (r recovered) describe() string {
 	note := "another client changed the record of the dependents in the status (" + r.cause +
 		"); the dependents were searched by their owner labels"
 	if len(r.added) > 0 {
-		note += fmt.Sprintf("; recorded again (%d): %s", len(r.added), describeEntries(r.added))
+		note += fmt.Sprintf("; added again (%d): %s", len(r.added), describeEntries(r.added))
 	}
 	return note + r.describeCopies()
 }

@@ -63,7 +63,7 @@ func (i Inventories) Load(ctx context.Context, owner manifests.Owner) (StoredInv
 	intact := i.Store.Marks.IsIntact(secret)
 	if !intact && !i.wrote(secret) {
 		return StoredInventory{}, &foreignError{fmt.Sprintf("another client created Secret %s, in which the dependents of "+
-			"%s have to be recorded; nothing was changed; move its data to a Secret of another name", name, owner)}
+			"%s have to be stored; nothing was changed; move its data to a Secret of another name", name, owner)}
 	}
 	found := StoredInventory{secret: secret}
 	data, err := dataOf(secret, Inventory)
@@ -121,7 +121,7 @@ func (i Inventories) Save(
 	case changed || apierrors.IsConflict(err):
 		return before, i.conflict(owner, err)
 	case err != nil:
-		return before, fmt.Errorf("record the dependents of %s in Secret %s: %w", owner, i.SecretOf(owner), err)
+		return before, fmt.Errorf("write the inventory of %s to Secret %s: %w", owner, i.SecretOf(owner), err)
 	}
 	return StoredInventory{Lines: lines, secret: secret}, nil
 }

@@ -50,7 +50,7 @@ operator lacks.
 
 The operator also refuses the deletion if it cannot determine whether foreign instances exist, for example because
 an API is not available. --accept-unknown GROUP accepts the loss of the objects of this API group that the operator
-cannot list. The command records the group in the annotation <reconciler>/accept-unknown of the component, for this
+cannot list. The command writes the group to the annotation <reconciler>/accept-unknown of the component, for this
 deletion only. Foreign instances that the operator can list still block the deletion.`
 
 // options are the flags of delete, and what it works with.

@@ -34,7 +34,7 @@ missing or unreadable dependent are:
     NotCreated     the object was not created yet
     Replaced       an object of this name exists, with another UID
     NotRecorded    an object of this name exists, and the inventory does not
-                   record that the operator wrote it
+                   show that the operator wrote it
     Forbidden      you have no right to read the object
     KindNotServed  the API server does not serve the kind of the object
     NotRead        the object could not be read for another reason
