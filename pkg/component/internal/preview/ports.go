@@ -187,8 +187,8 @@ func (i Inventory) Phases(
 	return pre, post, events, err
 }
 
-// Record implements reconcile.Inventory.
-func (Inventory) Record(
+// WriteInventory implements reconcile.Inventory.
+func (Inventory) WriteInventory(
 	context.Context, *reconcile.Component, components.InventoryRef, []metav1alpha1.InventoryEntry,
 ) error {
 	return nil

@@ -270,7 +270,7 @@ func TestAPreviewReadsTheRecordAndWritesNone(t *testing.T) {
 	p.CheckKubeconfig(component, owner, at)
 	if err := errors.Join(
 		p.ProtectKubeconfig(t.Context(), component, owner), p.Begin(t.Context(), component, owner, rendering.Set{}),
-		p.Record(t.Context(), component, components.InventoryRef{}, loaded.Entries),
+		p.WriteInventory(t.Context(), component, components.InventoryRef{}, loaded.Entries),
 	); err != nil || s.status.TargetSecret != "" || len(s.status.Inventory) != 0 {
 		t.Errorf("the preview changed the status %+v, or returned the error %v", s.status, err)
 	}

@@ -409,7 +409,7 @@ func (f fakeInventory) Begin(context.Context, *Component, manifests.Owner, rende
 	return f.w.step("begin")
 }
 
-func (f fakeInventory) Record(
+func (f fakeInventory) WriteInventory(
 	_ context.Context, c *Component, _ components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 ) error {
 	if err := f.w.step("record"); err != nil {

@@ -105,12 +105,12 @@ type Inventory interface {
 	// CheckKubeconfig checks that the Secret with the kubeconfig of a target still has our finalizer. If somebody
 	// removed the finalizer, the next ProtectKubeconfig adds it again.
 	CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target)
-	// Begin records pinned values and the objects of deletion phases, before any object of the set is applied. A later
+	// Begin stores pinned values and the objects of deletion phases, before any object of the set is applied. A later
 	// pass cannot render these values and objects again.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
-	// Record writes an inventory. Record must be called before the first write to a dependent that is missing in the
-	// recorded inventory. recorded refers to the inventory that was recorded before.
-	Record(
+	// WriteInventory writes an inventory. It must be called before the first write to a dependent that is missing in
+	// the stored inventory. recorded refers to the inventory that was stored before.
+	WriteInventory(
 		ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 	) error
 	// Phases returns the objects, normalised, that a deletion applies before (pre) and after (post) it deletes the

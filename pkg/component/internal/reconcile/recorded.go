@@ -148,8 +148,8 @@ func (r ComponentRecord) Begin(ctx context.Context, c *Component, owner manifest
 	return r.Inventories.Phases().Record(ctx, c.Object, owner, set.Phases())
 }
 
-// Record implements Inventory.
-func (r ComponentRecord) Record(
+// WriteInventory implements Inventory.
+func (r ComponentRecord) WriteInventory(
 	ctx context.Context, c *Component, recorded components.InventoryRef, entries []metav1alpha1.InventoryEntry,
 ) error {
 	return r.Inventories.Write(ctx, c.Object, recorded, entries)

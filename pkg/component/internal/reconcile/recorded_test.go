@@ -412,7 +412,7 @@ func TestAnInventoryIsEnteredIntoTheStatus(t *testing.T) {
 	r := newRecording(t)
 	c := r.component()
 	entries := []metav1alpha1.InventoryEntry{settings}
-	if err := r.Record(t.Context(), c, components.RefOf(c.GetStatus()), entries); err != nil {
+	if err := r.WriteInventory(t.Context(), c, components.RefOf(c.GetStatus()), entries); err != nil {
 		t.Fatal(err)
 	}
 	if s := c.GetStatus(); len(s.Inventory) != 1 || s.InventoryDigest != components.InventoryDigest(s.Inventory) {

@@ -150,7 +150,7 @@ func (r *Runner) keepInventory(
 	if entries == nil {
 		return nil
 	}
-	return r.Inventory.Record(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), entries)
+	return r.Inventory.WriteInventory(ctx, c, components.RefOf(r.Store.Persisted(c.Object, loaded)), entries)
 }
 
 // tellDependents creates the Events about dependents, if the author wants them.

@@ -138,10 +138,10 @@ func (p *Pass) newRequest(c *Component, w work) applier.Request {
 	request.Confirm = func(ctx context.Context) error { return p.Store.Confirm(ctx, c.Object, recorded) }
 	request.WriteInventory = func(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 		defer p.Metrics.Time(metrics.StepRecord)()
-		err := p.record(ctx, c, w.owner, recorded, entries)
+		err := p.writeInventory(ctx, c, w.owner, recorded, entries)
 		if err == nil {
 			recorded = components.RefOf(c.GetStatus())
-			c.State.unreported.record(entries)
+			c.State.unreported.replace(entries)
 		}
 		return err
 	}
@@ -177,17 +177,17 @@ func needsOf(c *Component, t target.Target, references []metav1alpha1.Reference)
 	return needs
 }
 
-// record adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
+// writeInventory adds the finalizer and then writes an inventory, so that no deletion of the component can skip the new
 // dependents. The writes are bound to the resource version, so they fail if another operator of the same name wrote the
 // component.
-func (p *Pass) record(
+func (p *Pass) writeInventory(
 	ctx context.Context, c *Component, owner manifests.Owner, recorded components.InventoryRef,
 	entries []metav1alpha1.InventoryEntry,
 ) error {
 	if err := p.addFinalizers(ctx, c, owner); err != nil {
 		return err
 	}
-	if err := p.Inventory.Record(ctx, c, recorded, entries); err != nil {
+	if err := p.Inventory.WriteInventory(ctx, c, recorded, entries); err != nil {
 		return err
 	}
 	c.SetStatus(status.Recorded(*c.GetStatus(), c.GetGeneration(), c.IsDeleted(), p.Clock.Now()))

@@ -108,9 +108,9 @@ func (u *unreported) before(loaded *metav1alpha1.Status) *metav1alpha1.Status {
 	return u.ended.before
 }
 
-// record replaces the kept inventory with a newer one that was persisted, because a pass that fails after that reports the
-// kept one.
-func (u *unreported) record(persisted []metav1alpha1.InventoryEntry) {
+// replace replaces the kept inventory with a newer one that was persisted, because a pass that fails after that reports
+// the kept one.
+func (u *unreported) replace(persisted []metav1alpha1.InventoryEntry) {
 	if u.ended != nil {
 		u.ended.inventory, u.ended.recorded, u.ended.unrecorded = persisted, plan.NewInventory(persisted), false
 	}
