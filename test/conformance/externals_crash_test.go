@@ -154,7 +154,7 @@ func (k killed) kill(ctx context.Context, operator, namespace string, cloud *com
 			}
 		})
 	}
-	// The operator is not awaited: for a while, it tries to record the results of its calls.
+	// The operator is not awaited: for a while, it tries to store the results of its calls.
 	mgr := newManager(operator, operatorOptions{
 		transport: c.wrap,
 		component: component.Options{Externals: cloudKinds(cloud)},

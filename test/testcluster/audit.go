@@ -138,7 +138,7 @@ type auditReader struct {
 	killed time.Time
 }
 
-// cut records the time at which the API server was killed.
+// cut notes the time at which the API server was killed.
 func (r *auditReader) cut(killed time.Time) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

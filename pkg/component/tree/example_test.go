@@ -53,7 +53,7 @@ func ExampleInventory() {
 	// Output: Deployment web in wave 1
 }
 
-// The inventory does not record a dependent whose type the API server does not serve. AddUnrecorded adds a node for
+// The inventory does not contain a dependent whose type the API server does not serve. AddUnrecorded adds a node for
 // such a dependent, from the list of waiting dependents in the status.
 func ExampleAddUnrecorded() {
 	nodes := tree.AddUnrecorded(nil, []metav1alpha1.DependentReport{

@@ -19,7 +19,7 @@ import (
 // The tests have the time-out of newWorld.
 const timeout = 10 * time.Second
 
-// paused lets a process record the intents of its actions, and pauses it for a time before it makes the calls. The
+// paused lets a process store the intents of its actions, and pauses it for a time before it makes the calls. The
 // returned function waits for the end of the passes of the process.
 func paused(w *world, pause time.Duration, passes func()) (wait func()) {
 	w.retries = true

@@ -309,7 +309,7 @@ func (w *world) pass(deleting bool, desired []manifests.Object) []plan.Waiting {
 	}
 }
 
-// record records an inventory.
+// record writes an inventory.
 func (w *world) record(inventory plan.Inventory) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -129,7 +129,7 @@ func observing(s *scene) {
 	s.object.Settings.ReconcilePolicy, s.entry = metav1alpha1.ReconcileObserve, nil
 }
 
-// recorded records the object as a dependent that was applied before.
+// recorded enters the object into the inventory as a dependent that was applied before.
 func recorded(s *scene) { s.entry = newScene(nil).entry }
 
 func unlabelled(s *scene) { s.live.Owner, s.live.OwnerName = "", "" }

@@ -80,7 +80,7 @@ func (r *randomGraph) isSettled() bool {
 }
 
 // checkAlways returns a message if a plan writes an object in an unknown state or of somebody else, writes an object
-// that it does not record before, or forgets an object that may exist.
+// that it does not enter into the inventory before, or forgets an object that may exist.
 func (r *randomGraph) checkAlways(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Verb == VerbRead || a.Verb.Guards() {

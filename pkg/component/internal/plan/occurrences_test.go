@@ -81,7 +81,7 @@ func TestOccurrenceStories(t *testing.T) {
 	}
 }
 
-// process simulates an operator that may crash. process records the inventory in the same order as the engine.
+// process simulates an operator that may crash. process writes the inventory in the same order as the engine.
 type process struct {
 	*world
 	desired  []manifests.Object
@@ -257,7 +257,7 @@ func TestWhatIsNoNewContentRunsNoOccurrenceAgain(t *testing.T) {
 	}
 }
 
-// The previous revision of the object had a single occurrence, so its entry records no occurrence.
+// The previous revision of the object had a single occurrence, so its entry has no occurrence.
 func TestAnObjectThatHadOneOrderDoesNotRunForTheOthers(t *testing.T) {
 	for name, c := range map[string]struct {
 		purged   bool

@@ -139,7 +139,7 @@ func (r *randomRun) addObject(o manifests.Object) {
 	r.world.blind[key], r.world.unwatched[key] = r.chance(10), r.chance(10)
 }
 
-// complete records a purged object as completed. At random the object does not exist, and its absence is confirmed.
+// complete marks a purged object as completed. At random the object does not exist, and its absence is confirmed.
 func (r *randomRun) complete(o manifests.Object) {
 	r.applied(o)
 	if !isPurged(&o) {
@@ -200,7 +200,7 @@ func (r *randomRun) interfere(p Plan) {
 	}
 }
 
-// guarded reports whether the entries of all definitions of an action record that a guard may exist.
+// guarded reports whether the entries of all definitions of an action say that a guard may exist.
 func (f Facts) guarded(a Action) bool {
 	return !slices.ContainsFunc(a.Definitions, func(d Definition) bool {
 		for key, e := range f.Inventory {

@@ -154,7 +154,7 @@ func edits(e ...func(*scene)) []func(*scene) { return e }
 
 func unrecorded(s *scene) { s.entry = nil }
 
-// neverWritten records the object without the result of any write.
+// neverWritten enters the object without the result of any write.
 func neverWritten(s *scene) { s.entry.UID, s.entry.Digest, s.entry.Fields = "", "", "" }
 
 func absent(s *scene) { s.live = Observed{Presence: Absent} }
@@ -460,7 +460,7 @@ func inPhase(s *scene) {
 	}
 }
 
-// passedOver records the object of a phase as skipped.
+// passedOver marks the object of a phase as skipped.
 func passedOver(s *scene) {
 	neverWritten(s)
 	s.entry.Completed = true

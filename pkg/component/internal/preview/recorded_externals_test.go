@@ -28,7 +28,7 @@ func bound(colour string) *unstructured.Unstructured {
 	return o
 }
 
-// recordApplied records the external, and the ConfigMap with a bound value, as applied in the revision of the request.
+// recordApplied enters the external, and the ConfigMap with a bound value, as applied in the revision of the request.
 func (c *cluster) recordApplied() {
 	c.t.Helper()
 	for _, o := range c.request.Desired {

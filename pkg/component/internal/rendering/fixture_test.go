@@ -109,7 +109,7 @@ func (s *scene) render() (set Set, calls int, err error) {
 	return set, s.calls - before, err
 }
 
-// apply renders, and records the set as a pass does. It returns the value of the ConfigMap a, and the number of calls
+// apply renders, and stores the set as a pass does. It returns the value of the ConfigMap a, and the number of calls
 // of the generator.
 func (s *scene) apply() (value string, calls int) {
 	s.t.Helper()
