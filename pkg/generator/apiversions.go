@@ -50,9 +50,9 @@ func (v APIVersions) MarshalJSON() ([]byte, error) { return json.Marshal(v.All()
 // IsEmpty reports whether the API versions are unknown, as in a rendering without a cluster.
 func (v APIVersions) IsEmpty() bool { return len(v.served) == 0 }
 
-// Recorded returns the same API versions, which call asked with each version that is asked for, and with an empty
+// OnAsk returns the same API versions, which call asked with each version that is asked for, and with an empty
 // string when All is called. asked must be safe for concurrent use.
-func (v APIVersions) Recorded(asked func(version string)) APIVersions {
+func (v APIVersions) OnAsk(asked func(version string)) APIVersions {
 	v.asked = asked
 	return v
 }

@@ -12,7 +12,7 @@ import (
 func TestAPIVersionsRecordWhatIsAskedFor(t *testing.T) {
 	var asked []string
 	served := generator.NewAPIVersions("v1", "apps/v1", "v1")
-	recorded := served.Recorded(func(version string) { asked = append(asked, version) })
+	recorded := served.OnAsk(func(version string) { asked = append(asked, version) })
 	if !recorded.Has("apps/v1") || recorded.Has("apps/v2") || recorded.Has("") || recorded.IsEmpty() {
 		t.Error("Has or IsEmpty returns a wrong result")
 	}

@@ -57,9 +57,9 @@ func (e Exports) Equal(other Exports) bool {
 	return len(e.values) == 0 && len(other.values) == 0 || reflect.DeepEqual(e.values, other.values)
 }
 
-// Recorded returns the same exports, which call asked with each name that is asked for. asked must be safe for
+// OnAsk returns the same exports, which call asked with each name that is asked for. asked must be safe for
 // concurrent use.
-func (e Exports) Recorded(asked func(name string)) Exports {
+func (e Exports) OnAsk(asked func(name string)) Exports {
 	e.asked = asked
 	return e
 }

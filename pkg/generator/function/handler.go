@@ -141,7 +141,7 @@ func (h *handler) generate(
 	}
 	req.Report = results.add
 	asked := &names{}
-	req.Exports = req.Exports.Recorded(asked.add)
+	req.Exports = req.Exports.OnAsk(asked.add)
 	defer func() {
 		if cause := recover(); cause != nil {
 			log.FromContext(ctx).

@@ -81,7 +81,7 @@ func TestAFunctionGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
 	var asked []string
 	req := request()
 	req.Exports = generator.NewExports(map[string]any{"dbHost": "10.0.0.7"}).
-		Recorded(func(name string) { asked = append(asked, name) })
+		OnAsk(func(name string) { asked = append(asked, name) })
 	objects, err := generate(t, function.Service{URL: url}, function.Options{}, req)
 	if err != nil || len(objects) != 1 || !slices.Equal(asked, []string{"dbHost", "other"}) {
 		t.Fatalf("%v, %v, asked for %v", objects, err, asked)

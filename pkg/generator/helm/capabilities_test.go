@@ -113,6 +113,6 @@ func requestOf(asked map[string]bool) generator.Request {
 	req := generator.Request{Name: "web", Namespace: "shop", Revision: 1}
 	req.Capabilities.Version.GitVersion = "v1.36.3"
 	req.Capabilities.APIVersions = generator.NewAPIVersions("v1", "v1/Pod", "apps/v1").
-		Recorded(func(version string) { asked[version] = true })
+		OnAsk(func(version string) { asked[version] = true })
 	return req
 }

@@ -59,14 +59,14 @@ func jobOf(req generator.Request, scheme *apiruntime.Scheme) (*job, error) {
 func digestOf(c generator.Capabilities) string {
 	sum := sha256.New()
 	_, _ = fmt.Fprintf(sum, "%#v\n", c.Version)
-	for _, version := range unrecorded(c) {
+	for _, version := range allVersions(c) {
 		_, _ = sum.Write([]byte(strconv.Quote(version)))
 	}
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// unrecorded returns all API versions. It notes no question, because the generator did not ask.
-func unrecorded(c generator.Capabilities) []string { return c.APIVersions.Recorded(nil).All() }
+// allVersions returns all API versions. It notes no question, because the generator did not ask.
+func allVersions(c generator.Capabilities) []string { return c.APIVersions.OnAsk(nil).All() }
 
 // conversation is the exchange of messages with a child during one rendering.
 type conversation struct {
@@ -146,7 +146,7 @@ func (c *conversation) reply(ctx context.Context, q *question) (*answer, error) 
 		return readSource(ctx, c.request.Source)
 	case topicCapabilities:
 		known := c.request.Capabilities
-		return &answer{Version: &known.Version, APIVersions: unrecorded(known)}, nil
+		return &answer{Version: &known.Version, APIVersions: allVersions(known)}, nil
 	case topicGet, topicList:
 		return c.look(ctx, q)
 	case topicOwns:

@@ -348,7 +348,7 @@ func TestARequestArrivesCompletely(t *testing.T) {
 		APIVersions: generator.NewAPIVersions("apps/v1", "batch/v1"),
 	}
 	asked := map[string]bool{}
-	req.Capabilities.APIVersions = req.Capabilities.APIVersions.Recorded(func(v string) { asked[v] = true })
+	req.Capabilities.APIVersions = req.Capabilities.APIVersions.OnAsk(func(v string) { asked[v] = true })
 	req.Report = func(r generator.Result) { told = append(told, r.Message) }
 	req.Locate = func(o generator.Origin) { told = append(told, o.File) }
 	req.SourceVersion = func(v string) { told = append(told, v) }
@@ -392,7 +392,7 @@ func TestAChildGetsExportsAndNamesThoseItAsksFor(t *testing.T) {
 	for name, want := range map[string]any{"port": int64(5432), "none": nil} {
 		var asked []string
 		req := requestOf("export", name)
-		req.Exports = generator.NewExports(map[string]any{"port": int64(5432), "other": "x"}).Recorded(
+		req.Exports = generator.NewExports(map[string]any{"port": int64(5432), "other": "x"}).OnAsk(
 			func(name string) { asked = append(asked, name) })
 		objects, err := g.Generate(t.Context(), req)
 		if err != nil {

@@ -85,10 +85,10 @@ func (s *session) request(ctx context.Context) (generator.Request, error) {
 	if req.Capabilities, err = s.capabilities(ctx); err != nil {
 		return req, err
 	}
-	req.Capabilities.APIVersions = req.Capabilities.APIVersions.Recorded(func(version string) {
+	req.Capabilities.APIVersions = req.Capabilities.APIVersions.OnAsk(func(version string) {
 		s.note(func() { s.asked[version] = true })
 	})
-	req.Exports = generator.NewExports(j.Exports).Recorded(func(name string) {
+	req.Exports = generator.NewExports(j.Exports).OnAsk(func(name string) {
 		s.note(func() { s.askedExports[name] = true })
 	})
 	if req.Source, err = s.source(ctx); err != nil {

@@ -33,7 +33,7 @@ type Asked struct {
 // NoteVersions returns the capabilities for a generator, and what the generator asks of them.
 func NoteVersions(c generator.Capabilities) (generator.Capabilities, *Asked) {
 	served, a := c.APIVersions, &Asked{version: c.Version, answers: map[string]bool{}}
-	c.APIVersions = served.Recorded(func(version string) {
+	c.APIVersions = served.OnAsk(func(version string) {
 		answer := served.Has(version)
 		a.mu.Lock()
 		defer a.mu.Unlock()

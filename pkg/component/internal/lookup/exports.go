@@ -38,7 +38,7 @@ func NoteExports(known []metav1alpha1.AskedExport, lost bool) (generator.Exports
 		}
 		a.known[e.Name] = e
 	}
-	return generator.NewExports(values).Recorded(a.ask), a
+	return generator.NewExports(values).OnAsk(a.ask), a
 }
 
 func (a *AskedExports) ask(name string) {
