@@ -101,7 +101,7 @@ func (a *Applier) run(
 	maps.Copy(facts.Results, finished)
 	protector, checked := a.Protector(client, r), map[manifests.Key]bool{}
 	binder, asked := a.Binder(r), a.Asked(r)
-	prep := preparation{record: r.Unrecorded}
+	prep := preparation{unwritten: r.Unrecorded}
 	waves := a.options.Monitor.Waves()
 	defer waves.End()
 	confirmed := false
@@ -127,7 +127,7 @@ func (a *Applier) run(
 			return cut(prep, facts, changes), err
 		}
 		facts.Inventory, facts.Repairs = decided.Inventory, decided.Repairs
-		prep.record = prep.record || decided.Record
+		prep.unwritten = prep.unwritten || decided.WriteInventory
 		if len(decided.Actions) == 0 {
 			if newer, ok := a.newer(ctx, client, r, facts, decided, confirmed); ok {
 				facts, confirmed = newer, true

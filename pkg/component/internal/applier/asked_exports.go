@@ -135,6 +135,6 @@ func (a *Applier) outdated(
 	a.keepObserved(client, facts)
 	o := cut(prep, facts, changes)
 	o.Asked, o.Inventory = asked, facts.Inventory.Sorted()
-	o.Recorded, o.Unrecorded = facts.Recorded, prep.record
+	o.Recorded, o.Unrecorded = facts.Recorded, prep.unwritten
 	return o
 }

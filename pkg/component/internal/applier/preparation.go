@@ -22,8 +22,8 @@ import (
 // that the component does not need. If a deletion of the component begins after the create, the deletion finds the
 // created object, because it reads all objects of the inventory before it drops their entries.
 type preparation struct {
-	// record is set if the inventory must be written before the next action.
-	record bool
+	// unwritten is set if the inventory must be written before the next action.
+	unwritten bool
 	// confirmed is set after the pass wrote the inventory or confirmed the component.
 	confirmed bool
 	// begun is set after the first action that may write.
@@ -43,7 +43,7 @@ func (p *preparation) prepare(ctx context.Context, r Request, decided plan.Plan)
 	if err != nil {
 		return false, err
 	}
-	p.record = decided.Inventory.EnterTokens(tokens) || p.record
+	p.unwritten = decided.Inventory.EnterTokens(tokens) || p.unwritten
 	return p.permit(ctx, r, decided)
 }
 
@@ -55,11 +55,11 @@ func (p *preparation) permit(ctx context.Context, r Request, decided plan.Plan) 
 	}
 	creates := slices.ContainsFunc(decided.Actions, isCreate)
 	switch {
-	case p.record && r.WriteInventory != nil:
+	case p.unwritten && r.WriteInventory != nil:
 		if err := r.WriteInventory(ctx, decided.Inventory.Sorted()); err != nil {
 			return false, fmt.Errorf("write the inventory: %w", err)
 		}
-		p.record, p.confirmed, recorded = false, true, true
+		p.unwritten, p.confirmed, recorded = false, true, true
 	case creates:
 		if err := p.confirm(ctx, r); err != nil {
 			return false, err

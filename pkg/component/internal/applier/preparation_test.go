@@ -56,7 +56,7 @@ func TestPreparationCallsBeforeRecordAndConfirm(t *testing.T) {
 			var prep preparation
 			for i, p := range c.plans {
 				log = nil
-				prep.record = prep.record || p.record
+				prep.unwritten = prep.unwritten || p.record
 				if _, err := prep.permit(t.Context(), request, planOf(p.verbs)); err != nil {
 					t.Fatal(err)
 				}
@@ -155,18 +155,18 @@ func TestPreparationRefusesActions(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			prep := preparation{record: c.record}
+			prep := preparation{unwritten: c.record}
 			_, err := prep.permit(t.Context(), c.request, planOf("Create"))
 			if !errors.Is(err, failure) || err.Error() != c.want {
 				t.Errorf("the preparation returned %v, want the error of the failed callback", err)
 			}
-			if len(prep.created) != 0 || prep.confirmed || prep.record != c.record {
+			if len(prep.created) != 0 || prep.confirmed || prep.unwritten != c.record {
 				t.Errorf("the preparation keeps a refused create as sent: %+v", prep)
 			}
 		})
 	}
 	t.Run("callbacks may be missing", func(t *testing.T) {
-		prep := preparation{record: true}
+		prep := preparation{unwritten: true}
 		if _, err := prep.permit(t.Context(), Request{}, planOf("Create")); err != nil {
 			t.Error(err)
 		}

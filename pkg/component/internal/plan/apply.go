@@ -225,7 +225,7 @@ func (p *Plan) add(c candidate, d decision) {
 	}
 	if c.object.Scope != manifests.ScopeUnknown {
 		if _, recorded := p.Inventory[c.object.Key]; !recorded && !p.Held {
-			p.Record = true
+			p.WriteInventory = true
 			p.Inventory[c.object.Key] = c.newEntry()
 			p.Inventory.notePossibleGuard(c, c.live.Presence == Present)
 		}
@@ -251,7 +251,7 @@ func (p *Plan) add(c candidate, d decision) {
 
 // replaceEntry replaces the entry of an object. A failure must be recorded before the failed object is deleted.
 func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
-	p.Record = p.Record || e.Failed != "" && e.Failed != c.entry.Failed
+	p.WriteInventory = p.WriteInventory || e.Failed != "" && e.Failed != c.entry.Failed
 	p.Inventory[c.object.Key] = e
 }
 

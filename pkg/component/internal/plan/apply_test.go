@@ -253,8 +253,8 @@ func TestRecord(t *testing.T) {
 
 	t.Run("the whole apply set is recorded before the first wave is written", func(t *testing.T) {
 		p := ForApply(facts(nil))
-		if !p.Record || len(p.Inventory) != 2 {
-			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
+		if !p.WriteInventory || len(p.Inventory) != 2 {
+			t.Errorf("the plan has WriteInventory %v and the inventory %v", p.WriteInventory, p.Inventory)
 		}
 		want := "apiextensions.k8s.io/v1/CustomResourceDefinition//first x=7 up=replace t=Widget.example.com"
 		if got := p.Inventory[first.Key].String(); got != want {
@@ -266,7 +266,7 @@ func TestRecord(t *testing.T) {
 	})
 	t.Run("the inventory is not persisted again if all objects are recorded", func(t *testing.T) {
 		inv := ForApply(facts(nil)).Inventory
-		if p := ForApply(facts(inv)); p.Record {
+		if p := ForApply(facts(inv)); p.WriteInventory {
 			t.Error("the plan records the inventory again, although the inventory did not change")
 		}
 	})
@@ -282,8 +282,8 @@ func TestRecord(t *testing.T) {
 		unknown.Scope = manifests.ScopeUnknown
 		f := facts(nil)
 		f.Desired = []manifests.Object{unknown}
-		if p := ForApply(f.seen(newWorld().watched)); p.Record || len(p.Inventory) > 0 {
-			t.Errorf("the plan has Record %v and the inventory %v", p.Record, p.Inventory)
+		if p := ForApply(f.seen(newWorld().watched)); p.WriteInventory || len(p.Inventory) > 0 {
+			t.Errorf("the plan has WriteInventory %v and the inventory %v", p.WriteInventory, p.Inventory)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func (p *Plan) noteBegun() {
 		creates := a.Verb == VerbCreate || a.Reason.Adopts()
 		if a.Key.IsExternal() && recorded && creates && !e.Begun {
 			e.Begun = true
-			p.Inventory[a.Key], p.Record = e, true
+			p.Inventory[a.Key], p.WriteInventory = e, true
 		}
 	}
 }

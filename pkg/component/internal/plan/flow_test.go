@@ -234,7 +234,7 @@ func TestObservedObjectsAreNotRecorded(t *testing.T) {
 	}.seen(func(manifests.Key) Observed { return live })
 	p := ForApply(f)
 	if len(p.Actions)+len(p.Waiting)+len(p.Inventory) != 0 || p.Ready != 1 || p.Desired != 1 || len(p.Observed) != 1 ||
-		p.Record {
+		p.WriteInventory {
 		t.Errorf("got %+v", p)
 	}
 }

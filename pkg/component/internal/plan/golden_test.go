@@ -389,7 +389,7 @@ func (c *component) settledLike(told string) bool {
 // text returns a text with the actions, the waits and the counts of a plan.
 func (p Plan) text(before Inventory) string {
 	var b strings.Builder
-	if p.Record {
+	if p.WriteInventory {
 		fmt.Fprintf(&b, "  record %d dependents\n", len(p.Inventory))
 	}
 	for _, key := range sortedKeys(before) {

@@ -223,7 +223,7 @@ func (p *Plan) noteDependencies(c candidate, a Action) {
 	e.HeldSince = ""
 	if e.DependsOn != c.object.DependsOn() {
 		both := joinDependencies(e.DependsOn, c.object.Settings.Graph.DependsOn)
-		p.Record = p.Record || both != e.DependsOn
+		p.WriteInventory = p.WriteInventory || both != e.DependsOn
 		e.DependsOn = both
 	}
 	p.Inventory[c.object.Key] = e

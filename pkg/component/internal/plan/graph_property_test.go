@@ -93,7 +93,7 @@ func (r *randomGraph) checkAlways(f Facts, p Plan) string {
 			return fmt.Sprintf("%s %s, although the state of the object is unknown", a.Verb, a.Key)
 		case live.Owner == them, live.Presence == Present && live.Owner == "" && a.Reason != ReasonAdopted:
 			return fmt.Sprintf("%s %s, which is not ours", a.Verb, a.Key)
-		case !kept || !recorded && !p.Record:
+		case !kept || !recorded && !p.WriteInventory:
 			return fmt.Sprintf("%s %s is not in the inventory that is persisted before", a.Verb, a.Key)
 		case a.Verb == VerbDelete && Orphans(f.Inventory[a.Key], a.Reason):
 			return fmt.Sprintf("%s %s, although its policy orphans it", a.Verb, a.Key)
@@ -133,7 +133,7 @@ func checkRecorded(f Facts, p Plan, a Action) string {
 	switch {
 	case !has(p.Inventory[a.Key].DependsOn, both):
 		return fmt.Sprintf("%s %s, but %v are recorded instead of %v", a.Verb, a.Key, p.Inventory[a.Key].DependsOn, both)
-	case !p.Record && !has(f.Recorded[a.Key].DependsOn, both):
+	case !p.WriteInventory && !has(f.Recorded[a.Key].DependsOn, both):
 		return fmt.Sprintf("%s %s, before its dependencies %v are persisted", a.Verb, a.Key, both)
 	}
 	return ""

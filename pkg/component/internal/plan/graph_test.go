@@ -265,7 +265,7 @@ func TestDependenciesAreRecordedBeforeTheWrite(t *testing.T) {
 	c.desired = []manifests.Object{a, b, web}
 	var recorded []string
 	p := c.pass(func(_ Facts, p Plan) {
-		recorded = append(recorded, fmt.Sprint(p.Record, " ", p.Inventory[web.Key].DependsOn))
+		recorded = append(recorded, fmt.Sprint(p.WriteInventory, " ", p.Inventory[web.Key].DependsOn))
 	})
 	want := "true Deployment.apps shop/a, Deployment.apps shop/b; false Deployment.apps shop/b"
 	if got := strings.Join(recorded, "; "); got != want || !p.Done() {

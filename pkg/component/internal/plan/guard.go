@@ -205,7 +205,7 @@ func (p *Plan) waitForGuard(unprotected []removal, message string, failure *Fail
 func (p *Plan) noteGuarded(unprotected []removal) {
 	for _, r := range unprotected {
 		e := p.Inventory[r.key]
-		p.Record = p.Record || !e.Guarded
+		p.WriteInventory = p.WriteInventory || !e.Guarded
 		e.Guarded = true
 		p.Inventory[r.key] = e
 	}

@@ -34,7 +34,7 @@ func (c *component) steps(onPlan func(Facts, Plan)) []string {
 		for _, a := range p.Actions {
 			texts = append(texts, strings.ToLower(string(a.Verb))+" "+a.Key.Name)
 		}
-		if p.Record {
+		if p.WriteInventory {
 			texts = append([]string{"record"}, texts...)
 		}
 		if len(texts) > 0 {

@@ -92,5 +92,5 @@ func (p *Plan) advance(f Facts, o *manifests.Object) {
 	e.Revision, e.Rendition = f.Revision, f.Rendition
 	e.Digest, e.Fields, e.Values, e.Trigger, e.AppliedAt, e.Completed, e.Failed = "", "", "", "", 0, false, ""
 	p.Inventory[o.Key] = e
-	p.Record = true
+	p.WriteInventory = true
 }

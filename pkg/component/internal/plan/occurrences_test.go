@@ -117,7 +117,7 @@ func (c *process) pass() (p Plan, done bool) {
 			return watched
 		})
 		p = ForApply(f)
-		inventory, record = p.Inventory, record || p.Record
+		inventory, record = p.Inventory, record || p.WriteInventory
 		if len(p.Actions) == 0 {
 			c.recorded = inventory
 			return p, true

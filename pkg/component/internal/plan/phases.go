@@ -18,7 +18,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 	}
 	p.Inventory.dropPreviousPhase(phase, objects)
 	p.Inventory.retryFailed(f, objects)
-	p.Record = p.Inventory.moveKept(phase, objects) || p.Record
+	p.WriteInventory = p.Inventory.moveKept(phase, objects) || p.WriteInventory
 	p.Phase, p.Desired = phase, len(objects)
 	// An object of a phase runs once, and must complete. So the component's default reconcile policy and reapply
 	// interval are ignored.
@@ -39,7 +39,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 			p.Inventory[o.Key] = e
 		}
 	}
-	p.Phase, p.Record = manifests.PhaseApply, true
+	p.Phase, p.WriteInventory = manifests.PhaseApply, true
 	return false
 }
 
@@ -69,7 +69,7 @@ func (p *Plan) leaveOutPhases(f Facts) {
 		// An object that was applied with the dependents too is released with them.
 		e.Phase, e.Completed = string(o.Settings.Phase), true
 		p.Inventory[o.Key] = e
-		p.Record = true
+		p.WriteInventory = true
 	}
 }
 

@@ -21,9 +21,9 @@ type Plan struct {
 	// Blocked are the managed types whose foreign instances block a removal until these instances no longer exist. If
 	// Blocked is not empty, there are no Actions.
 	Blocked []Blocker
-	// Inventory is the new record. If Record is set, the inventory must be persisted before the Actions run.
-	Inventory Inventory
-	Record    bool
+	// Inventory is the new inventory. If WriteInventory is set, it must be written before the Actions run.
+	Inventory      Inventory
+	WriteInventory bool
 	// Unapplied are the writes of this plan and of later plans that apply manifests for the first time, in apply order,
 	// as far as the facts show them. It is set only if Facts.Validate is set. An object that waits for the definition of
 	// its type is among them.

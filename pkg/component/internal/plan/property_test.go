@@ -215,14 +215,14 @@ func (f Facts) guarded(a Action) bool {
 func (r *randomRun) check(f Facts, p Plan) string {
 	for _, a := range p.Actions {
 		if a.Verb.Guards() {
-			if !f.guarded(a) && !p.Record {
+			if !f.guarded(a) && !p.WriteInventory {
 				return fmt.Sprintf("%s, but the inventory does not record the guard before the action", a.Verb)
 			}
 			continue
 		}
 		live := f.Live.Of(a.Key)
 		entry, recorded := f.Inventory[a.Key]
-		if _, kept := p.Inventory[a.Key]; !kept || !recorded && !p.Record {
+		if _, kept := p.Inventory[a.Key]; !kept || !recorded && !p.WriteInventory {
 			return fmt.Sprintf("%s %s is not in the inventory that is persisted before", a.Verb, a.Key)
 		}
 		switch {
@@ -272,7 +272,7 @@ func (r *randomRun) checkPurge(f Facts, p Plan, a Action) string {
 	if !isPurged(&o) {
 		return fmt.Sprintf("%s %s, which is desired", a.Verb, a.Key)
 	}
-	if !p.Inventory[a.Key].Completed || !f.Inventory[a.Key].Completed && !p.Record {
+	if !p.Inventory[a.Key].Completed || !f.Inventory[a.Key].Completed && !p.WriteInventory {
 		return fmt.Sprintf("%s %s, which is not recorded as completed before", a.Verb, a.Key)
 	}
 	later := desiredObject(*o.Settings.PurgeOrder+1, manifests.StageNamespaces, "later")

@@ -131,7 +131,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 		case d.action != nil:
 			actions = append(actions, *d.action)
 			recorded := f.Recorded[o.Key]
-			p.Record = p.Record || !e.Completed || !recorded.Completed || recorded.Digest != e.Digest
+			p.WriteInventory = p.WriteInventory || !e.Completed || !recorded.Completed || recorded.Digest != e.Digest
 		case d.waiting != nil:
 			p.Waiting = append(p.Waiting, *d.waiting)
 			continue
@@ -156,7 +156,7 @@ func (p *Plan) resetCompleted(f Facts) {
 				e.Occurrence, e.Revision = a.Object.Occurrence+1, f.Revision
 			}
 			p.Inventory[a.Key] = e
-			p.Record = true
+			p.WriteInventory = true
 		}
 	}
 }

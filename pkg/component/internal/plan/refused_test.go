@@ -79,7 +79,7 @@ func TestOnlyRepairsAreDoneInASetThatIsRefused(t *testing.T) {
 	if len(p.Waiting) != 1 || p.Waiting[0].Key != refused || p.Waiting[0].Failure == nil || p.Applied || !p.Held {
 		t.Errorf("the plan must have the failure alone, and not be applied, got %+v", p)
 	}
-	if len(p.Inventory) != len(f.Inventory) || p.Record {
+	if len(p.Inventory) != len(f.Inventory) || p.WriteInventory {
 		t.Errorf("objects that are not written are recorded: %v", p.Inventory)
 	}
 }

@@ -325,7 +325,7 @@ func (c *component) pass(onPlan func(Facts, Plan)) Plan {
 		p := planner(f)
 		onPlan(f, p)
 		c.inventory, c.repairs = p.Inventory, p.Repairs
-		if p.Record {
+		if p.WriteInventory {
 			recorded = p.Inventory
 		}
 		if len(p.Actions) == 0 {
