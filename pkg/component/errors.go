@@ -8,8 +8,8 @@ import (
 
 // RetryAfter marks an error as temporary and sets the delay before the next attempt. Generators, hooks, GetParameters
 // and Validate may return it. The component is then Reconciling with reason Retrying. With a delay of zero or less the
-// reconciler uses its back-off, which begins with half a second and doubles. An event, such as a change of the spec,
-// starts a pass earlier. The rate limit Options.Intervals.Min still applies.
+// reconciler uses its back-off, which begins with half a second and doubles. A watch event, such as a change of the
+// spec, starts a pass earlier. The rate limit Options.Intervals.Min still applies.
 //
 // A package that does not import package component can return an error of its own instead: any error in the chain may
 // have the method RetryAfter() time.Duration. For an error that no retry can resolve, use reconcile.TerminalError of
@@ -23,7 +23,7 @@ func RetryAfter(err error, after time.Duration) error {
 
 // RefuseDeletion turns an error of a hook into the reason why the component must not be deleted. The component becomes
 // DeletionBlocked with reason DeletionRefused, and none of its dependents is changed or deleted. The hook is called
-// again after the retry interval and after every event.
+// again after the retry interval and after every watch event.
 func RefuseDeletion(err error) error {
 	if err == nil {
 		return nil

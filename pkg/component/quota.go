@@ -21,7 +21,7 @@ type Quota struct {
 
 // QuotaExceeded marks an error of a generator, of a hook or of Options.Limits.Quota: the component exceeds a quota. The
 // component becomes Stalled with reason QuotaExceeded, and none of its dependents is changed. The next pass is made
-// after the retry interval and after every event.
+// after the retry interval and after every watch event.
 func QuotaExceeded(err error) error {
 	if err == nil {
 		return nil

@@ -189,7 +189,7 @@ func (s *Standalone) live(ctx context.Context, owner manifests.Owner) (*metav1.P
 	return found, nil
 }
 
-// ResultOf returns when a controller has to make the next pass if no event starts one earlier.
+// ResultOf returns when a controller has to make the next pass if no watch event starts one earlier.
 func ResultOf(o result.Outcome) reconcile.Result {
 	if o.NextDue.IsZero() {
 		return reconcile.Result{}

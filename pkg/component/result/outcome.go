@@ -45,8 +45,8 @@ type Outcome struct {
 	Skipped []manifests.Key
 	// Changes are the writes that the pass made, in order.
 	Changes []Change
-	// NextDue is the time of the next pass if no event starts a pass earlier. NextDue is zero if the next pass starts
-	// only at an event.
+	// NextDue is the time of the next pass if no watch event starts a pass earlier. NextDue is zero if only a watch
+	// event starts the next pass.
 	NextDue time.Time
 }
 

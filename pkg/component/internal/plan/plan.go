@@ -56,8 +56,8 @@ type Plan struct {
 	occurrences occurrences
 	// dependencies are the states of the objects that others depend on; nil if there are none.
 	dependencies dependencies
-	// NextDue is the time of the next plan if no event starts one earlier: the time at which a dependent in sync is
-	// applied again, a guard is probed, or a deferred repair is made. Zero means that there is no such time.
+	// NextDue is the time of the next plan if no watch event starts one earlier: the time at which a dependent in sync
+	// is applied again, a guard is probed, or a deferred repair is made. Zero means that there is no such time.
 	NextDue time.Time
 }
 
