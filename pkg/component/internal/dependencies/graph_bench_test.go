@@ -172,6 +172,22 @@ func BenchmarkWake(b *testing.B) {
 	}
 }
 
+// BenchmarkRing measures a change of a component in a cycle of 1,000 components that wait for their deletion.
+func BenchmarkRing(b *testing.B) {
+	const size = 1000
+	u := newUpgrade(shape{"ring", size, func(i int) []int { return []int{(i + 1) % size} }})
+	u.feed()
+	for i := range size {
+		u.put(i, func(n *Node) { n.Holds, n.Deleting = true, i > 0 })
+	}
+	for i := 1; i < size; i++ {
+		u.graph.Holders(componentName(i), u.nodes[i].UID, false)
+	}
+	for b.Loop() {
+		u.put(0, func(n *Node) { n.Elsewhere = !n.Elsewhere })
+	}
+}
+
 // A component that waits makes few passes, however many components it waits for.
 func TestPassesOfManyComponents(t *testing.T) {
 	for _, s := range shapes[:3] {

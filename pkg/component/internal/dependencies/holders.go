@@ -88,7 +88,13 @@ func (n *network) isCut(follower, name types.NamespacedName) bool {
 	if !n.mayBeInCycle(follower) || !n.deletingSets().areTogether(endOf(follower), startOf(name)) {
 		return false
 	}
-	return !slices.ContainsFunc(n.deletingSets().with(endOf(follower)), func(v vertex) bool { return !n.ends(v.name) })
+	number := n.deleting.of(endOf(follower))
+	isCut, known := n.cut[number]
+	if !known {
+		isCut = !slices.ContainsFunc(n.deleting.members[number], func(v vertex) bool { return !n.ends(v.name) })
+		n.cut[number] = isCut
+	}
+	return isCut
 }
 
 // ends reports whether a component is being deleted, or is a dependent of a component that ends.
@@ -118,7 +124,7 @@ func (n *network) ends(name types.NamespacedName) bool {
 
 func (n *network) deletingSets() *sets {
 	if n.deleting == nil {
-		n.deleting = newSets(n.deletingEdges)
+		n.deleting, n.cut = newSets(n.deletingEdges), map[int]bool{}
 	}
 	return n.deleting
 }

@@ -48,6 +48,8 @@ type network struct {
 	// applying and deleting are the sets of the graph of new inputs and of the graph of deletions. They are nil if they
 	// were not asked for since the last change of their edges.
 	applying, deleting *sets
+	// cut says of sets of the graph of deletions, by their numbers, whether all their components end.
+	cut map[int]bool
 }
 
 func newNetwork() *network {
@@ -66,7 +68,7 @@ func (n *network) put(name types.NamespacedName, next *component) {
 	if !found || !next.hasEqualNeeds(old) {
 		n.applying = nil
 	}
-	n.deleting = nil
+	n.deleting, n.cut = nil, nil
 }
 
 // remove removes a component. The edges of other components to it stay.

@@ -56,6 +56,7 @@ func (s *sets) areTogether(a, b vertex) bool {
 // with returns the vertices of the set of a vertex.
 func (s *sets) with(v vertex) []vertex { return s.members[s.of(v)] }
 
+// of returns the number of the set of a vertex.
 func (s *sets) of(v vertex) int {
 	if _, visited := s.numbers[v]; !visited {
 		search := &search{sets: s, index: map[vertex]int{}}
