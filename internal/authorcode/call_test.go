@@ -48,6 +48,22 @@ func TestCall(t *testing.T) {
 			if ok && (c.panicked != nil && p.Value != c.panicked || !strings.Contains(string(p.Stack), "call_test.go")) {
 				t.Errorf("value %v, stack %s", p.Value, p.Stack)
 			}
+			if ok && !strings.HasPrefix(p.Place, "call_test.go:") {
+				t.Errorf("the place is %s", p.Place)
+			}
 		})
+	}
+}
+
+func TestRunTellsAPanicFromAnErrorOfOne(t *testing.T) {
+	var err error
+	if p := authorcode.Run("the handler", func() {
+		_, err = authorcode.Call("the library", func() (int, error) { panic("a bug") })
+	}); p != nil || err == nil || err.Error() != "the library panicked: a bug" {
+		t.Errorf("got %v, %v", p, err)
+	}
+	if p := authorcode.Run("the handler", func() { panic(err) }); p == nil ||
+		p.Error() != "the handler panicked: the library panicked: a bug" {
+		t.Errorf("got %v", p)
 	}
 }

@@ -104,7 +104,8 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/external", "the interface of externals, and nothing of the reconciler",
-		"api/meta/v1alpha1 internal/bounded internal/httpservice internal/plural pkg/generator pkg/manifests", "",
+		`api/meta/v1alpha1 internal/authorcode internal/bounded internal/httpservice internal/plural pkg/generator
+			pkg/manifests`, "",
 	},
 	{
 		"pkg/component/internal/discovery", "what an API server serves; it decides nothing",
@@ -119,13 +120,14 @@ var rooms = []room{
 	{"pkg/generator/cel", "expressions that return manifests", "pkg/generator pkg/manifests", ""},
 	{
 		"pkg/generator/function", "programs and services that return manifests",
-		"api/meta/v1alpha1 internal/bounded internal/httpservice internal/plural pkg/generator pkg/manifests", "",
+		`api/meta/v1alpha1 internal/authorcode internal/bounded internal/httpservice internal/plural pkg/generator
+			pkg/manifests`, "",
 	},
 	{"pkg/generator/internal/rendering", "what the engines share", "internal/authorcode pkg/generator pkg/manifests", ""},
 	{
 		"pkg/generator/isolate", "renderings in child processes",
-		`internal/backoff internal/budget internal/turn pkg/generator pkg/generator/isolate/internal/fair
-			pkg/manifests`, "",
+		`internal/authorcode internal/backoff internal/budget internal/turn pkg/generator
+			pkg/generator/isolate/internal/fair pkg/manifests`, "",
 	},
 	{
 		"pkg/internal/binding", "holes, and the values that it gets for them",
@@ -167,9 +169,9 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/inspect", "live objects that it gets",
-		`api/meta/v1alpha1 internal/builtintypes internal/expression internal/fieldpath internal/fieldset internal/marks
-			internal/settingtext pkg/component/internal/plan pkg/component/internal/ready pkg/component/internal/serverrules
-			pkg/manifests`,
+		`api/meta/v1alpha1 internal/authorcode internal/builtintypes internal/expression internal/fieldpath
+			internal/fieldset internal/marks internal/settingtext pkg/component/internal/plan pkg/component/internal/ready
+			pkg/component/internal/serverrules pkg/manifests`,
 		clients,
 	},
 	{"pkg/component/internal/outcome", "data", "api/meta/v1alpha1 pkg/component/internal/plan pkg/component/result", ""},
@@ -179,8 +181,9 @@ var rooms = []room{
 	},
 	{
 		"pkg/generator/generatortest", "checks as a reconciler makes them, without a reconciler",
-		`internal/determinism internal/plural internal/settingtext internal/validate internal/validate/builtin
-			pkg/component/external pkg/generator pkg/internal/externalkinds pkg/manifests pkg/manifests/normalise`,
+		`internal/authorcode internal/determinism internal/plural internal/settingtext internal/validate
+			internal/validate/builtin pkg/component/external pkg/generator pkg/internal/externalkinds pkg/manifests
+			pkg/manifests/normalise`,
 		"",
 	},
 	{
@@ -195,7 +198,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/generator/kustomize", "an engine",
-		`internal/bounded internal/yamltext pkg/generator pkg/generator/internal/rendering
+		`internal/authorcode internal/bounded internal/yamltext pkg/generator pkg/generator/internal/rendering
 			pkg/generator/internal/templating pkg/manifests`,
 		"",
 	},
@@ -268,9 +271,9 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/input", "inputs, which are read as the identity of a target",
-		`api/meta/v1alpha1 internal/backoff internal/bounded internal/budget pkg/component/internal/inspect
-			pkg/component/internal/observe pkg/component/internal/passerror pkg/component/internal/target
-			pkg/generator pkg/manifests`,
+		`api/meta/v1alpha1 internal/authorcode internal/backoff internal/bounded internal/budget
+			pkg/component/internal/inspect pkg/component/internal/observe pkg/component/internal/passerror
+			pkg/component/internal/target pkg/generator pkg/manifests`,
 		"",
 	},
 	{
@@ -316,10 +319,10 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/externals", "facts and calls of externals; plan decides",
-		`api/meta/v1alpha1 internal/digests internal/due internal/marks internal/settingtext pkg/component/external
-			pkg/component/internal/apierror pkg/component/internal/externalstate pkg/component/internal/inspect
-			pkg/component/internal/outcome pkg/component/internal/plan pkg/component/internal/ready pkg/component/result
-			pkg/generator pkg/manifests`,
+		`api/meta/v1alpha1 internal/authorcode internal/digests internal/due internal/marks
+			internal/settingtext pkg/component/external pkg/component/internal/apierror
+			pkg/component/internal/externalstate pkg/component/internal/inspect pkg/component/internal/outcome
+			pkg/component/internal/plan pkg/component/internal/ready pkg/component/result pkg/generator pkg/manifests`,
 		"",
 	},
 	{

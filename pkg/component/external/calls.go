@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -105,33 +104,21 @@ func (c *calls) set(external, method string) {
 
 // contained calls f and converts a panic and the error.
 func contained[R any](what call, f func() (R, error)) (value R, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			var none R
-			value, err = none, errors.New(readable(panicText(what.method, cause), what.references))
+	p := authorcode.Run(what.method, func() {
+		if value, err = f(); err != nil {
+			err = what.failure(err)
 		}
-	}()
-	value, err = f()
+	})
+	if p != nil {
+		cause := shortened(strings.ToValidUTF8(fmt.Sprint(p.Value), "\uFFFD"), maxPanic)
+		text := fmt.Sprintf("%s panicked: %s (%s)", what.method, cause, p.Place)
+		err = errors.New(readable(text, what.references))
+	}
 	if err != nil {
 		var none R
-		return none, what.failure(err)
+		return none, err
 	}
 	return value, nil
-}
-
-// panicText describes a panic, with the place of the code that panicked. It must be called by the deferred function.
-func panicText(method string, cause any) string {
-	text := method + " panicked: " + shortened(strings.ToValidUTF8(fmt.Sprint(cause), "\uFFFD"), maxPanic)
-	callers := make([]uintptr, 32)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)])
-	for more := true; more; {
-		var frame runtime.Frame
-		frame, more = frames.Next()
-		if frame.Function != "" && !strings.HasPrefix(frame.Function, "runtime.") {
-			return fmt.Sprintf("%s (%s:%d)", text, filepath.Base(frame.File), frame.Line)
-		}
-	}
-	return text
 }
 
 // failure returns the error of a method in a form that has a readable text, and no other meaning than a caller may rely

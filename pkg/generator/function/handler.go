@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -129,7 +129,7 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceL
 	_, _ = w.Write(body) // the client may be gone
 }
 
-// generate calls the generator and converts a panic to an error.
+// generate calls the generator and converts a panic to an error. Only the log has the value of the panic.
 func (h *handler) generate(
 	ctx context.Context,
 	list *resourceList,
@@ -142,18 +142,16 @@ func (h *handler) generate(
 	req.Report = results.add
 	asked := &names{}
 	req.Exports = req.Exports.OnAsk(asked.add)
-	defer func() {
-		if cause := recover(); cause != nil {
-			log.FromContext(ctx).
-				Error(fmt.Errorf("panic: %v", cause), "the generator panicked", "stack", string(debug.Stack()))
-			err = errors.New("the generator panicked")
+	p := authorcode.Run("the generator", func() {
+		var objects []client.Object
+		if objects, err = h.generator.Generate(ctx, req); err == nil {
+			items, err = itemsOf(objects)
 		}
-	}()
-	objects, err := h.generator.Generate(ctx, req)
-	if err != nil {
-		return nil, err
+	})
+	if p != nil {
+		log.FromContext(ctx).Error(fmt.Errorf("panic: %v", p.Value), "the generator panicked", "stack", string(p.Stack))
+		return nil, errors.New("the generator panicked")
 	}
-	items, err = itemsOf(objects)
 	return append(items, asked.items()...), err
 }
 

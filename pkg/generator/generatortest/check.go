@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/validate/builtin"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/generator"
@@ -150,13 +151,10 @@ func (s subject) render(ctx context.Context, req generator.Request) ([]client.Ob
 	done := make(chan outcome, 1)
 	go func() {
 		var o outcome
-		defer func() {
-			if cause := recover(); cause != nil {
-				o.err = fmt.Errorf("the generator panicked: %v", cause)
-			}
-			done <- o
-		}()
-		o.objects, o.err = s.generator.Generate(ctx, req)
+		defer func() { done <- o }()
+		o.objects, o.err = authorcode.Call("the generator", func() ([]client.Object, error) {
+			return s.generator.Generate(ctx, req)
+		})
 	}()
 	select {
 	case o := <-done:

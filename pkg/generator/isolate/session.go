@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"runtime/debug"
 	"sync"
 	"testing/fstest"
 
@@ -15,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -38,15 +38,18 @@ type session struct {
 // sessionKey is the key of the session in a context.
 type sessionKey struct{}
 
-// run calls the generator. A panic becomes an error.
+// run renders. A panic becomes an error.
 func (s *session) run(ctx context.Context) (o *outcome) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			f := failureOf(fmt.Errorf("the generator panicked: %v", cause))
-			f.Panicked = string(debug.Stack())
-			o = &outcome{Failure: f}
-		}
-	}()
+	p := authorcode.Run("the generator", func() { o = s.render(ctx) })
+	if p != nil {
+		o = &outcome{Failure: failureOf(p)}
+		o.Failure.Panicked = string(p.Stack)
+	}
+	return o
+}
+
+// render calls the generator.
+func (s *session) render(ctx context.Context) *outcome {
 	ctx = context.WithValue(ctx, sessionKey{}, s)
 	req, err := s.request(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -85,25 +86,22 @@ func decoderOf(t *tree, req generator.Request) *manifests.Decoder {
 }
 
 // run runs kustomize, and restores its global state.
-func run(files filesys.FileSystem, source checked) (resources resmap.ResMap, err error) {
-	defer func() {
-		if source.ownSchema {
-			openapi.ResetOpenAPI()
-		}
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("kustomize panicked: %v", cause)
-		}
-	}()
+func run(files filesys.FileSystem, source checked) (resmap.ResMap, error) {
+	if source.ownSchema {
+		defer openapi.ResetOpenAPI()
+	}
 	options := krusty.MakeDefaultOptions()
 	if source.sorts {
 		// With another option the library logs that sortOptions have precedence.
 		options.Reorder = krusty.ReorderOptionUnspecified
 	}
-	resources, err = krusty.MakeKustomizer(options).Run(files, filesys.Separator+source.entry)
-	if err == nil && source.labels {
-		err = relabel(resources)
-	}
-	return resources, err
+	return authorcode.Call("kustomize", func() (resmap.ResMap, error) {
+		resources, err := krusty.MakeKustomizer(options).Run(files, filesys.Separator+source.entry)
+		if err == nil && source.labels {
+			err = relabel(resources)
+		}
+		return resources, err
+	})
 }
 
 // managedBy is the value of the label that the program kustomize of this version of the library sets. The library takes

@@ -76,10 +76,11 @@ var ErrNoValue = errors.New("no value yet")
 const RequestTimeout = 30 * time.Second
 
 // CallAuthor calls a function of an author. It logs a panic, and returns it as an error.
-func CallAuthor(ctx context.Context, f func(context.Context) error) error {
-	err := authorcode.Do("the function", func() error { return f(ctx) })
-	if p, ok := errors.AsType[*authorcode.Panic](err); ok {
-		log.FromContext(ctx).Error(err, "recovered in an event source", "stack", string(p.Stack))
+func CallAuthor(ctx context.Context, f func(context.Context) error) (err error) {
+	p := authorcode.Run("the function", func() { err = f(ctx) })
+	if p != nil {
+		log.FromContext(ctx).Error(p, "recovered in an event source", "stack", string(p.Stack))
+		err = p
 	}
 	return err
 }

@@ -2,24 +2,14 @@ package externals
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
 	"k8s.io/utils/clock"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 )
-
-// contain calls a function of an author, and converts a panic to an error.
-func contain[R any](f func() (R, error)) (r R, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the handler panicked: %v", p)
-		}
-	}()
-	return f()
-}
 
 // monitored calls a method of a handler, and tells the Monitor.
 func monitored[R any](ctx context.Context, m Monitor, c Call, f func(context.Context) (R, error)) (R, error) {
@@ -27,7 +17,7 @@ func monitored[R any](ctx context.Context, m Monitor, c Call, f func(context.Con
 	if m != nil {
 		ctx, ended = m.StartCall(ctx, c)
 	}
-	answer, err := contain(func() (R, error) { return f(ctx) })
+	answer, err := authorcode.Call("the handler", func() (R, error) { return f(ctx) })
 	ended(err)
 	return answer, err
 }

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -114,7 +115,9 @@ func (p *SessionInput) enterContents(t *step, contents map[metav1alpha1.Referenc
 
 // check lets a handler check a request. A panic is an error.
 func check(driver external.Driver, request external.Request) external.Findings {
-	findings, err := contain(func() (external.Findings, error) { return driver.Check(request), nil })
+	findings, err := authorcode.Call("the handler", func() (external.Findings, error) {
+		return driver.Check(request), nil
+	})
 	if err != nil {
 		findings.Invalid = err
 	}

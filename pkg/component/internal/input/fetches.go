@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/internal/budget"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -223,14 +224,9 @@ func (s *Fetches) fetch(
 	if err != nil {
 		return nil, &passerror.Retry{Cause: err}
 	}
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("the fetcher panicked: %v", cause)
-		}
-	}()
 	ctx, stop := context.WithTimeout(ctx, MaxFetch)
 	defer stop()
-	files, err = s.fetcher.Fetch(ctx, ref)
+	files, err = authorcode.Call("the fetcher", func() (fs.FS, error) { return s.fetcher.Fetch(ctx, ref) })
 	if err == nil && files == nil {
 		err = errors.New("the fetcher returned neither a source nor an error")
 	}

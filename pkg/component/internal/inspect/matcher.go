@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/fieldpath"
 	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -45,19 +46,20 @@ func (v View) MatchResult(obj *unstructured.Unstructured, manifest manifests.Obj
 	if match == nil {
 		return nil
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			matched = &plan.MatchResult{Failed: "its matcher panicked" + detail(obj, p)}
-		}
-	}()
 	whole, err := manifest.Whole()
 	if err != nil {
 		return &plan.MatchResult{Failed: fmt.Sprintf("its manifest cannot be compared: %v", err)}
 	}
 	named := withLiveName(whole.Body.Object, obj, v.Reconciler)
 	desired := fieldpath.Overlay(named, obj.Object, manifest.Settings.IgnoredPaths())
-	return new(match(Match{
-		Component: v.Component, Desired: (&unstructured.Unstructured{Object: desired}).DeepCopy(), Live: obj.DeepCopy(),
-		Changed: obj.GetAnnotations()[v.Reconciler+"/"+marks.AnnotationDigest] != manifest.Digest,
-	}))
+	p := authorcode.Run("its matcher", func() {
+		matched = new(match(Match{
+			Component: v.Component, Desired: (&unstructured.Unstructured{Object: desired}).DeepCopy(), Live: obj.DeepCopy(),
+			Changed: obj.GetAnnotations()[v.Reconciler+"/"+marks.AnnotationDigest] != manifest.Digest,
+		}))
+	})
+	if p != nil {
+		matched = &plan.MatchResult{Failed: panicText(obj, p)}
+	}
+	return matched
 }

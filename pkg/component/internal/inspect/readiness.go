@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/internal/expression"
 	"github.com/fairlead-io/fairlead/internal/settingtext"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/ready"
@@ -138,24 +139,22 @@ func (v View) byType(obj *unstructured.Unstructured) ready.Result {
 
 // analyzed calls an analyzer with a copy of the object. After a panic the readiness is unknown.
 func analyzed(obj *unstructured.Unstructured, gk schema.GroupKind, analyze Analyzer) (r ready.Result) {
-	defer func() {
-		if p := recover(); p != nil {
-			r = ready.Result{State: ready.Unknown, Message: fmt.Sprintf("the analyzer of %s panicked%s", gk, detail(obj, p))}
-		}
-	}()
-	return analyze(obj.DeepCopy())
+	p := authorcode.Run("the analyzer of "+gk.String(), func() { r = analyze(obj.DeepCopy()) })
+	if p != nil {
+		r = ready.Result{State: ready.Unknown, Message: panicText(obj, p)}
+	}
+	return r
 }
 
 // ByCondition calls a condition in Go with a copy of the object. After a panic the object is not ready.
-func ByCondition(obj *unstructured.Unstructured, name string, holds Condition) (r ready.Result) {
+func ByCondition(obj *unstructured.Unstructured, name string, holds Condition) ready.Result {
 	prefix := manifests.AnnotationReadyWhen + ": go/" + name
-	defer func() {
-		if p := recover(); p != nil {
-			r = ready.Result{State: ready.InProgress, Message: prefix + " panicked" + detail(obj, p)}
-		}
-	}()
-	ok, message := holds(obj.DeepCopy())
+	var ok bool
+	var message string
+	p := authorcode.Run(prefix, func() { ok, message = holds(obj.DeepCopy()) })
 	switch {
+	case p != nil:
+		return ready.Result{State: ready.InProgress, Message: panicText(obj, p)}
 	case ok:
 		return ready.Result{State: ready.Ready}
 	case message == "":
@@ -164,12 +163,12 @@ func ByCondition(obj *unstructured.Unstructured, name string, holds Condition) (
 	return ready.Result{State: ready.InProgress, Message: prefix + ": " + message}
 }
 
-// detail returns the value of a panic for a message, but not for a Secret, because the value may have its data.
-func detail(obj *unstructured.Unstructured, panicked any) string {
+// panicText describes a panic in a message. It leaves out the value for a Secret, because the value may have its data.
+func panicText(obj *unstructured.Unstructured, p *authorcode.Panic) string {
 	if isSecret(obj) {
-		return ""
+		return p.Code + " panicked"
 	}
-	return fmt.Sprintf(": %v", panicked)
+	return p.Error()
 }
 
 // byExpression evaluates an expression over the object. The object is ready only if the value is true. The message

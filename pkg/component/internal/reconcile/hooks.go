@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/status"
@@ -59,14 +59,11 @@ func (p *Pass) callHook(ctx context.Context, point Point, hook Hook, c *Componen
 func (p *Pass) bounded(ctx context.Context, hook Hook, c *Component, result Result) (err error) {
 	bound, cancel := context.WithTimeout(ctx, maxHook)
 	defer cancel()
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("the hook panicked: %v", cause)
-			log.FromContext(ctx).Error(err, "recovered", "stack", string(debug.Stack()))
-			err = reconcile.TerminalError(err)
-		}
-	}()
-	err = hook(bound, c.Object, dependents{p, c}, result)
+	panicked := authorcode.Run("the hook", func() { err = hook(bound, c.Object, dependents{p, c}, result) })
+	if panicked != nil {
+		log.FromContext(ctx).Error(panicked, "recovered", "stack", string(panicked.Stack))
+		return reconcile.TerminalError(panicked)
+	}
 	if err != nil && ctx.Err() == nil && errors.Is(bound.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("it took longer than %s: %w", maxHook, err)
 	}

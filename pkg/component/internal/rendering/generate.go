@@ -185,12 +185,13 @@ func (r *Renderer) call(
 	defer r.count(ctx, req.Component)()
 	var failures lookup.Failures
 	req.Target, req.Local = failures.Of(req.Target), failures.Of(req.Local)
-	err = authorcode.Do("the generator", func() (err error) {
+	p := authorcode.Run("the generator", func() {
 		objects, proven, err = generator.Prove(ctx, r.options.Generator, req)
-		return failures.Explain(err)
+		err = failures.Explain(err)
 	})
-	if p, ok := errors.AsType[*authorcode.Panic](err); ok {
-		log.FromContext(ctx).Error(err, "recovered from a panic", "stack", string(p.Stack))
+	if p != nil {
+		log.FromContext(ctx).Error(p, "recovered from a panic", "stack", string(p.Stack))
+		err = p
 	}
 	return objects, proven, err
 }

@@ -2,7 +2,6 @@ package rendering
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -24,12 +23,14 @@ func Detached(ctx context.Context, render func() ([]client.Object, error)) ([]cl
 	}
 	done := make(chan result, 1)
 	go func() {
-		objects, err := authorcode.Call("the engine", render)
-		if p, ok := errors.AsType[*authorcode.Panic](err); ok {
+		var r result
+		p := authorcode.Run("the engine", func() { r.objects, r.err = render() })
+		if p != nil {
 			// The message becomes a condition, which must not change each time, so the stack is only logged.
 			log.FromContext(ctx).Error(fmt.Errorf("panic: %v", p.Value), "the engine panicked", "stack", string(p.Stack))
+			r.err = p
 		}
-		done <- result{objects, err}
+		done <- r
 	}()
 	select {
 	case <-ctx.Done():
