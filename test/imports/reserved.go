@@ -28,6 +28,10 @@ var reservations = []reserved{
 		"pkg/component/internal/discovery internal/operator cmd/... test/...", "...",
 	},
 	{
+		"math/rand/...", "the random part of a time comes from internal/backoff, whose calls say the earliest and the latest",
+		"internal/backoff pkg/component/componenttest test/...", "...",
+	},
+	{
 		"github.com/spf13/cobra/...", "only cli and completion know the command line",
 		"cmd/fairlead/internal/cli/... cmd/fairlead/internal/completion test/devcluster/...", "...",
 	},

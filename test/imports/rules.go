@@ -278,7 +278,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/inventory", "records of decisions; it renders, decides and applies nothing",
-		`api/meta/v1alpha1 internal/digests internal/marks internal/settingtext internal/typeset
+		`api/meta/v1alpha1 internal/backoff internal/digests internal/marks internal/settingtext internal/typeset
 			pkg/component/internal/components pkg/component/internal/discovery pkg/component/internal/passerror
 			pkg/component/internal/plan pkg/component/internal/records pkg/component/internal/rights
 			pkg/component/internal/status pkg/manifests`,
@@ -319,7 +319,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/externals", "facts and calls of externals; plan decides",
-		`api/meta/v1alpha1 internal/authorcode internal/digests internal/due internal/marks
+		`api/meta/v1alpha1 internal/authorcode internal/backoff internal/digests internal/due internal/marks
 			internal/settingtext pkg/component/external pkg/component/internal/apierror
 			pkg/component/internal/externalstate pkg/component/internal/inspect pkg/component/internal/outcome
 			pkg/component/internal/plan pkg/component/internal/ready pkg/component/result pkg/generator pkg/manifests`,

@@ -107,8 +107,8 @@ var observing = []mutation{
 		"an external is created, updated, repaired, pruned and deleted with its component",
 	},
 	{
-		"externals are observed without a pause", "externals/polls.go",
-		`return interval - interval/20 + rand.N(interval/10+1)`, `return rand.N(interval/1_000_000 + 1)`,
+		"externals are observed without a pause", "externals/component.go",
+		`backoff.Around(t.interval, 0.05)`, `backoff.Around(t.interval/1_000_000, 0.05)`,
 		"a request for a pass and a call of Trigger observe an external at once",
 	},
 	{

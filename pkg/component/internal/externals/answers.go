@@ -215,7 +215,7 @@ func (t *step) notObserved(err error) {
 	}
 	s.observed.failed = &failed{failure: f, attempts: attempts, until: until}
 	if after <= 0 {
-		after = min(backoff(attempts), s.wanted.info().Poll)
+		after = min(callRetries.After(attempts), s.wanted.info().Poll)
 	}
 	t.interval = after
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -131,7 +132,8 @@ func (c *component) record(it *item, t *step) {
 // schedule schedules the next observation of an item, or begins it, and the next pass. The caller holds the lock.
 func (c *component) schedule(it *item, t *step) {
 	if t.interval > 0 {
-		t.pollAt(t.s.now.Add(spread(t.interval)))
+		// The polls of many externals must not coincide.
+		t.pollAt(t.s.now.Add(backoff.Around(t.interval, 0.05)))
 	}
 	if t.resume && !c.manager.polls.isScheduled(it) {
 		t.pollAt(t.s.now)
@@ -272,7 +274,7 @@ func (c *component) flush(delay time.Duration) {
 		if c.flushOnce(ctx) || ctx.Err() != nil {
 			return
 		}
-		delay = backoff(attempt)
+		delay = callRetries.After(attempt)
 	}
 }
 

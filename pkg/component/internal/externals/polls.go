@@ -2,7 +2,6 @@ package externals
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -120,9 +119,4 @@ func (p *polls) take(a *account, before time.Time) []poll {
 	}
 	slices.SortFunc(found, func(a, b poll) int { return a.due.Compare(b.due) })
 	return found
-}
-
-// spread returns an interval with a random part of a tenth, so that the polls of many externals do not coincide.
-func spread(interval time.Duration) time.Duration {
-	return interval - interval/20 + rand.N(interval/10+1)
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/externalstate"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
@@ -83,7 +84,7 @@ func (t *step) fail(verb plan.Verb, f plan.Failure, after time.Duration, digest 
 		attempts = previous.attempts + 1
 	}
 	if after <= 0 {
-		after = backoff(attempts)
+		after = callRetries.After(attempts)
 	}
 	last := &failed{failure: f, attempts: attempts, until: t.s.now.Add(after), digest: digest}
 	u.failures = without(u.failures, verb)
@@ -99,18 +100,8 @@ func without(failures map[plan.Verb]*failed, verb plan.Verb) map[plan.Verb]*fail
 	return others
 }
 
-// Back-off of calls that failed.
-const (
-	minBackoff = 500 * time.Millisecond
-	maxBackoff = time.Minute
-)
-
-func backoff(attempts int) time.Duration {
-	if attempts > 7 {
-		return maxBackoff
-	}
-	return min(maxBackoff, minBackoff<<(attempts-1))
-}
+// callRetries are the delays after calls that failed.
+var callRetries = backoff.Backoff{First: 500 * time.Millisecond, Last: time.Minute}
 
 // adopt enters what is recorded in the Secret: a state, or the damage of it.
 func (t *step) adopt(state *externalstate.State, damaged string) {

@@ -105,10 +105,10 @@ func TestAnAnswerEntersTheSituation(t *testing.T) {
 			changes: []func(*situation){state(created), asked}, answer: external.Answer{PollAfter: time.Hour}, next: time.Hour,
 		},
 		"the first one wakes": {changes: []func(*situation){state(created)}, next: plain.Poll, wakes: true},
-		"it failed":           {changes: []func(*situation){state(created), asked}, err: busy, next: minBackoff},
+		"it failed":           {changes: []func(*situation){state(created), asked}, err: busy, next: callRetries.First},
 		"it failed for the third time": {
 			changes: []func(*situation){state(created), asked, func(s *situation) { s.observed.failed = &failed{attempts: 2} }},
-			err:     busy, next: 4 * minBackoff,
+			err:     busy, next: 4 * callRetries.First,
 		},
 		"an uncertain create is found": {
 			info: findable, changes: []func(*situation){state(intended), begun, sent, asked},

@@ -3,7 +3,6 @@ package inventory
 import (
 	"cmp"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
@@ -37,10 +37,10 @@ type State struct {
 	// will name.
 	current *cached
 	next    *pending
-	// used is the time of the last use of the lines of current. They are dropped after an idle time and this share of
-	// another one.
-	used  time.Time
-	share float64
+	// used is the time of the last use of the lines of current. They are dropped after the time kept; zero if DropIdle
+	// has not chosen it yet.
+	used time.Time
+	kept time.Duration
 	// recovered is the time of the last recovery of the inventory. searches is the number of searches in the interval
 	// that began at searched, whose results could not be written.
 	recovered, searched time.Time
@@ -109,7 +109,10 @@ func (m *State) DropIdle(idle time.Duration, now time.Time) {
 	if m.current == nil || m.current.secrets.Name == "" || m.current.dropped {
 		return
 	}
-	if now.Sub(m.used) < idle+time.Duration(m.share*float64(idle)) {
+	if m.kept == 0 {
+		m.kept = idle + backoff.Within(idle)
+	}
+	if now.Sub(m.used) < m.kept {
 		return
 	}
 	without := *m.current
@@ -140,7 +143,7 @@ func (m *State) setCurrent(c cached) {
 
 // keep keeps an inventory as the current one. The caller holds the lock.
 func (m *State) keep(c cached) {
-	m.current, m.used, m.share = &c, time.Now(), rand.Float64()
+	m.current, m.used, m.kept = &c, time.Now(), 0
 }
 
 func (m *State) setNext(p pending) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/backoff"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
@@ -44,8 +45,8 @@ func (r *renewals) due(trigger string, now time.Time) time.Time {
 	if r.count < immediateRenewals {
 		return r.last
 	}
-	delay := min(maxRenewalDelay, minRenewalDelay<<min(r.count-immediateRenewals, 10))
-	return r.last.Add(delay)
+	delays := backoff.Backoff{First: minRenewalDelay, Last: maxRenewalDelay}
+	return r.last.Add(delays.After(r.count - immediateRenewals + 1))
 }
 
 // add counts a renewal if a known value changed. The same renewal is not counted again: after a rendering that failed,
