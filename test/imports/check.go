@@ -81,10 +81,16 @@ func imports(root string) ([]imported, error) {
 func check(all []imported, rooms []room, reservations []reserved) []string {
 	var refused []string
 	for _, i := range all {
-		r := roomOf(i.folder, rooms)
-		inRoom := i.isOwn && roomOf(i.name, rooms).path == r.path
-		if r.path != "" && !i.isTest && !inRoom && !r.allows(i) {
+		r, other := roomOf(i.folder, rooms), room{}
+		if i.isOwn {
+			other = roomOf(i.name, rooms)
+		}
+		switch {
+		case r.path == "" || i.isTest || r.path == other.path:
+		case !r.allows(i):
 			refused = append(refused, fmt.Sprintf("%s imports %s, but its room is %s: %s", i.file, i.name, r.path, r.why))
+		case position(other, rooms) > position(r, rooms):
+			refused = append(refused, fmt.Sprintf("%s imports %s, which stands below %s in the table", i.file, i.name, r.path))
 		}
 		for _, r := range reservations {
 			if !r.allows(i) {
@@ -107,6 +113,11 @@ func roomOf(folder string, rooms []room) room {
 	return found
 }
 
+// position returns the position of a row in the table, and -1 for the zero value.
+func position(r room, rooms []room) int {
+	return slices.IndexFunc(rooms, func(other room) bool { return other.path == r.path })
+}
+
 // allows reports whether a package of the room may import a package outside the room.
 func (r room) allows(i imported) bool {
 	may, not := longest(r.may, i.name), longest(r.not, i.name)
@@ -118,7 +129,7 @@ func (r room) allows(i imported) bool {
 }
 
 func (r reserved) allows(i imported) bool {
-	return !match(r.path, i.name) || longest(r.by, i.folder) > 0 || i.isTest && longest(r.tests, i.folder) > 0
+	return longest(r.path, i.name) == 0 || longest(r.by, i.folder) > 0 || i.isTest && longest(r.tests, i.folder) > 0
 }
 
 // longest returns the length of the longest pattern in a list that matches a name, or zero if none does.

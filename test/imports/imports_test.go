@@ -119,12 +119,13 @@ func TestTheArrowsOfTheDiagramAreImports(t *testing.T) {
 
 func TestARowAllowsWhatItNames(t *testing.T) {
 	rooms := []room{
+		{"early", "all that stands above it", "...", ""},
 		{"low", "data", "", clients},
 		{"low/kit", "a kit", "low", ""},
 		{"pure", "types", "k8s.io/apimachinery/...", modules},
 		{"high", "all", "low/... high/...", "context low/secret high/cli/..."},
 	}
-	reservations := []reserved{{"helm.sh/helm/...", "Helm", "high", "low"}}
+	reservations := []reserved{{"helm.sh/helm/... kit", "Helm, and a kit for tests", "high", "low"}}
 	for _, c := range []struct {
 		name, file, imported string
 		want                 bool
@@ -132,6 +133,7 @@ func TestARowAllowsWhatItNames(t *testing.T) {
 		{"a package that the row names with those below", "high/a.go", "low/kit", true},
 		{"a package that the row forbids", "high/a.go", "low/secret", false},
 		{"a package that the row does not name", "high/a.go", "pure", false},
+		{"a package that stands below the room", "early/a.go", "low", false},
 		{"a folder of the same room", "low/a.go", "low/part", true},
 		{"a folder of the same room with a row of its own", "low/a.go", "low/kit", false},
 		{"a part of the standard library that the row forbids", "high/a.go", "context", false},
@@ -146,12 +148,13 @@ func TestARowAllowsWhatItNames(t *testing.T) {
 		{"a reserved module", "low/a.go", "helm.sh/helm/v3/pkg/chart", false},
 		{"a reserved module, by a test that may", "low/a_test.go", "helm.sh/helm/v3/pkg/chart", true},
 		{"a reserved module, by a test that may not", "pure/a_test.go", "helm.sh/helm/v3/pkg/chart", false},
+		{"another reserved package", "early/a.go", "kit", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			first, _, _ := strings.Cut(c.imported, "/")
 			i := imported{
 				folder: filepath.Dir(c.file), file: c.file, name: c.imported, isTest: strings.HasSuffix(c.file, "_test.go"),
-				isOwn: slices.Contains([]string{"low", "pure", "high"}, first),
+				isOwn: slices.Contains([]string{"early", "low", "pure", "high", "kit"}, first),
 			}
 			if got := check([]imported{i}, rooms, reservations); (len(got) == 0) != c.want {
 				t.Errorf("the check returned %q", got)

@@ -1,6 +1,6 @@
 package imports
 
-// reserved is a package that few packages may import.
+// reserved are packages that few packages may import.
 type reserved struct {
 	path, why string
 	// by are the packages that may import it, and tests the packages whose tests may do so, too.
@@ -30,6 +30,20 @@ var reservations = []reserved{
 	{
 		"math/rand/...", "the random part of a time comes from internal/backoff, whose calls say the earliest and the latest",
 		"internal/backoff pkg/component/componenttest test/...", "...",
+	},
+	{
+		"pkg/component/internal/reconcile", "only a reconciler and its preview make passes",
+		"pkg/component pkg/component/preview pkg/component/internal/preview", "...",
+	},
+	{
+		"pkg/component/internal/preview", "only component and its preview simulate passes",
+		"pkg/component pkg/component/preview", "...",
+	},
+	{
+		`internal/fuzzing pkg/component/componenttest pkg/component/external/externaltest
+			pkg/component/internal/apiservertest pkg/component/internal/eventsources/eventsourcestest
+			pkg/component/internal/records/secretstest pkg/generator/generatortest pkg/generator/internal/versus`,
+		"tests use the kits for tests", "", "...",
 	},
 	{
 		"github.com/spf13/cobra/...", "only cli and completion know the command line",

@@ -43,7 +43,10 @@ var rooms = []room{
 	{"pkg/component/internal/ready", "one object", "", clients + " context"},
 	{"pkg/component/internal/records/secretstest", "a kit for tests", "", ""},
 	{"pkg/generator/internal/versus", "a comparison with other programs, for tests", "", ""},
-	{"pkg/generator/isolate/internal/fair", "a fair line", "", ""},
+	{
+		"pkg/generator/isolate/internal/fair", "decisions about a line; it has no clock, no lock and no process",
+		"", clients + " context os/... sync/...",
+	},
 	{"pkg/internal/hookorder", "a table of Helm", "", ""},
 	{"pkg/internal/packed", "bytes of manifests", "", ""},
 	{"pkg/source", "archives", "", ""},
@@ -78,7 +81,7 @@ var rooms = []room{
 
 	// They read manifests.
 	{"internal/depgraph", "a graph of manifests", "internal/builtintypes pkg/manifests", clients},
-	{"internal/determinism", "two renderings", "pkg/manifests", ""},
+	{"internal/determinism", "two renderings", "pkg/manifests", clients},
 	{"internal/marks", "labels and annotations", "internal/fieldpath internal/objectmeta pkg/manifests", clients},
 	{"internal/typeset", "types of manifests", "pkg/manifests", clients},
 	{
@@ -90,7 +93,7 @@ var rooms = []room{
 		"internal/validate/builtin", "the schemas of built-in types",
 		"pkg/manifests", "context k8s.io/client-go/dynamic/... net net/http",
 	},
-	{"pkg/component/result", "data that every package may import", "api/meta/v1alpha1 pkg/manifests", ""},
+	{"pkg/component/result", "data that every package may import", "api/meta/v1alpha1 pkg/manifests", clients},
 	{"pkg/generator", "the interface of generators, and no engine", "api/meta/v1alpha1 internal/bounded pkg/manifests", ""},
 	{
 		"pkg/internal/ordering", "orders of manifests",
@@ -115,7 +118,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/internal/inclusion", "conditions of a set",
-		"api/meta/v1alpha1 internal/expression pkg/component/result pkg/manifests", "",
+		"api/meta/v1alpha1 internal/expression pkg/component/result pkg/manifests", clients,
 	},
 	{"pkg/generator/cel", "expressions that return manifests", "pkg/generator pkg/manifests", ""},
 	{
@@ -174,7 +177,10 @@ var rooms = []room{
 			pkg/component/internal/serverrules pkg/manifests`,
 		clients,
 	},
-	{"pkg/component/internal/outcome", "data", "api/meta/v1alpha1 pkg/component/internal/plan pkg/component/result", ""},
+	{
+		"pkg/component/internal/outcome", "data",
+		"api/meta/v1alpha1 pkg/component/internal/plan pkg/component/result", clients,
+	},
 	{
 		"pkg/component/internal/tracing", "spans; no decision depends on them",
 		"pkg/component/internal/plan pkg/manifests", "",
@@ -336,8 +342,7 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/tree", "live objects and records, without a reconciler",
-		"api/... internal/... pkg/component/internal/... pkg/component/result pkg/manifests",
-		"pkg/component/internal/reconcile",
+		"api/... internal/... pkg/component/internal/... pkg/component/result pkg/manifests", "",
 	},
 
 	// Telemetry.
@@ -365,19 +370,16 @@ var rooms = []room{
 
 	// A pass.
 	{
-		"pkg/component/internal/reconcile", "a pass; only preview and component stand above it",
-		"api/... internal/... pkg/...", engines + " pkg/component pkg/component/internal/preview",
+		"pkg/component/internal/reconcile", "a pass", "api/... internal/... pkg/...", engines,
 	},
 	{
 		"pkg/component/internal/wiring", "the parts that an engine and a reconciler share",
-		"internal/... pkg/component/internal/... pkg/generator",
-		"pkg/component/internal/preview pkg/component/internal/reconcile",
+		"internal/... pkg/component/internal/... pkg/generator", "",
 	},
 
 	// A pass on other ports.
 	{
-		"pkg/component/internal/preview", "a pass on other ports; only component stands above it",
-		"api/... internal/... pkg/...", engines + " pkg/component",
+		"pkg/component/internal/preview", "a pass on other ports", "api/... internal/... pkg/...", engines,
 	},
 
 	// The package that an author imports.
@@ -387,7 +389,7 @@ var rooms = []room{
 	{"pkg/component/componenttest", "a kit for tests of authors", "api/... internal/... pkg/...", engines},
 	{
 		"pkg/component/engine", "an engine gets its parts from component, and has no passes over components",
-		"api/... internal/... pkg/...", engines + " pkg/component/eventsource pkg/component/internal/reconcile",
+		"api/... internal/... pkg/...", engines + " pkg/component/eventsource",
 	},
 	{"pkg/component/preview", "a forecast of a pass", "api/... internal/... pkg/...", engines},
 
@@ -400,6 +402,7 @@ var rooms = []room{
 	{"cmd/fairlead/internal/scaffold/merge", "a leaf of the command line", "internal/...", ""},
 	{"cmd/fairlead/internal/scaffold/operatorrules", "a leaf of the command line", "internal/...", ""},
 	{"cmd/fairlead/internal/scaffold/staging", "a leaf of the command line", "internal/...", ""},
+	{"cmd/fairlead/internal/cli/command", "what commands share, and no command", "...", "cmd/fairlead/internal/cli/..."},
 	{"cmd/fairlead/internal/cli/*", "a family of commands", "... cmd/fairlead/internal/cli/command", "cmd/fairlead/internal/cli/..."},
 	{"examples", "written as an author writes an operator", "api/... pkg/...", ""},
 }
