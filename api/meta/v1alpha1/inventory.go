@@ -63,6 +63,10 @@ type InventoryEntry struct {
 	// Guarded is set before the reconciler creates an admission policy that denies new instances of the types that this
 	// dependent defines. Such a policy exists while the dependent is about to be deleted.
 	Guarded bool
+	// LeftOut is set if the last decision was not to apply the object, because a condition of the rendering was false: its
+	// own, or that of an object that it depends on. While a condition has no value, there is no decision, and the field
+	// stays as it is. The field is not critical, because a reader that ignores it evaluates the conditions.
+	LeftOut bool
 	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
 	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
 	Phase string

@@ -74,6 +74,11 @@ func TestInventoryEntry(t *testing.T) {
 			InventoryEntry{Version: "v1", Kind: "K", Name: "n", Unserved: "x", Overridden: "spec.replicas is 7 instead of 2"},
 			"/v1/K//n un=x ov=spec.replicas%20is%207%20instead%20of%202",
 		},
+		{
+			"an object that its condition leaves out",
+			InventoryEntry{Version: "v1", Kind: "K", Name: "n", UID: "u", Guarded: true, LeftOut: true, Phase: "p"},
+			"/v1/K//n u=u gd=true lo=true ph=p",
+		},
 		{"a delete order of zero", InventoryEntry{Version: "v1", Kind: "K", Name: "n", DeleteOrder: new(0)}, "/v1/K//n x=0"},
 		{"the colons of a role", InventoryEntry{
 			Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole",
@@ -134,6 +139,7 @@ func TestInventoryEntryErrors(t *testing.T) {
 		{"an occurrence that is not a number", "a/v1/ConfigMap/ns/n !oc@v0.1=x", `parsing "x"`},
 		{"a hash that is not a number", "a/v1/ConfigMap/ns/n im=x", `parsing "x"`},
 		{"a completion that is neither true nor false", "a/v1/ConfigMap/ns/n c=x", `parsing "x"`},
+		{"a decision that is neither true nor false", "a/v1/ConfigMap/ns/n lo=x", `parsing "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ParseInventoryEntry(c.text)
@@ -176,8 +182,9 @@ func TestCriticalFields(t *testing.T) {
 }
 
 // The golden records were written by earlier versions: the first before fields could be critical, the second before
-// objects could depend on others, the third before externals, the fourth before the tokens of creates, and the fifth
-// before the hashes of immutable fields. If you change the format, add a record in the old format as another file.
+// objects could depend on others, the third before externals, the fourth before the tokens of creates, the fifth before
+// the hashes of immutable fields, and the sixth before the field of objects that are left out. If you change the format,
+// add a record in the old format as another file.
 func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {

@@ -64,6 +64,11 @@ func (e InventoryEntry) String() string {
 		}
 	}
 	text := func(key, value string) { field(key, escape(value)) }
+	flag := func(key string, set bool) {
+		if set {
+			field(key, "true")
+		}
+	}
 	text("u", string(e.UID))
 	text("d", e.Digest)
 	text("f", e.Fields)
@@ -83,12 +88,9 @@ func (e InventoryEntry) String() string {
 	text("up", string(e.UpdatePolicy))
 	text("dp", string(e.DeletePolicy))
 	text("pp", string(e.PrunePolicy))
-	if e.Completed {
-		field("c", "true")
-	}
-	if e.Guarded {
-		field("gd", "true")
-	}
+	flag("c", e.Completed)
+	flag("gd", e.Guarded)
+	flag("lo", e.LeftOut)
 	if e.Immutable != 0 {
 		field("im", strconv.FormatUint(uint64(e.Immutable), 16))
 	}
@@ -193,6 +195,10 @@ func (e *InventoryEntry) setField(f string) error {
 		*number, err = strconv.ParseInt(value, 10, 64)
 		return err
 	}
+	if flag := e.flagField(key); flag != nil {
+		*flag, err = strconv.ParseBool(value)
+		return err
+	}
 	switch key {
 	case "o":
 		e.Order, err = strconv.Atoi(value)
@@ -200,10 +206,6 @@ func (e *InventoryEntry) setField(f string) error {
 		var order int
 		order, err = strconv.Atoi(value)
 		e.DeleteOrder = &order
-	case "c":
-		e.Completed, err = strconv.ParseBool(value)
-	case "gd":
-		e.Guarded, err = strconv.ParseBool(value)
 	case "im":
 		var hash uint64
 		hash, err = strconv.ParseUint(value, 16, 32)
@@ -234,6 +236,20 @@ func (e *InventoryEntry) numberField(key string) *int64 {
 		return &e.Rendition
 	case "a":
 		return &e.AppliedAt
+	}
+	return nil
+}
+
+// flagField returns a pointer to the field with the given key that is either set or not. It returns nil if the field is
+// no such field or is unknown.
+func (e *InventoryEntry) flagField(key string) *bool {
+	switch key {
+	case "c":
+		return &e.Completed
+	case "gd":
+		return &e.Guarded
+	case "lo":
+		return &e.LeftOut
 	}
 	return nil
 }

@@ -43,6 +43,7 @@ func ForApply(f Facts) Plan {
 	p.collectPhases(f)
 	p.resetCompleted(f)
 	p.markUndefined(f)
+	p.leaveOutExcluded(f)
 	p.prune(f)
 	p.noteBegun()
 	return p
@@ -170,6 +171,7 @@ func (p *Plan) leave(f Facts, o *manifests.Object) (undecided bool) {
 		p.Observed = append(p.Observed, observedEntry(o))
 	}
 	if o.Held.Undecided == "" {
+		p.Inventory.leaveOut(o.Key)
 		if o.Occurrence == 0 {
 			p.Desired--
 		}
@@ -256,15 +258,15 @@ func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
 }
 
 // updateEntry updates the fields of an inventory entry that can change without a write to the object: the policies for
-// its removal, and the unserved state. If the object is in sync, it also updates the revision, the orders and the start
-// of the reapply interval.
+// its removal, the unserved state, and that no condition leaves the object out. If the object is in sync, it also
+// updates the revision, the orders and the start of the reapply interval.
 func (p *Plan) updateEntry(c candidate, inSync bool) {
 	e, recorded := p.Inventory[c.object.Key]
 	if !recorded {
 		return
 	}
 	e.DeletePolicy, e.PrunePolicy = c.deletion, recordedPrunePolicy(c.object.Settings.PrunePolicy())
-	e.DependencyGroup = c.object.DependencyGroup()
+	e.DependencyGroup, e.LeftOut = c.object.DependencyGroup(), false
 	e.Unserved = c.unserved()
 	if inSync {
 		e = inSyncEntry(c, e)
