@@ -123,7 +123,7 @@ type evaluation struct {
 
 func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *evaluation {
 	e := &evaluation{
-		ctx: ctx, in: in, set: set, index: make(map[manifests.Key]int, len(set)), results: make([]*decision, len(set)),
+		ctx: ctx, in: in, set: set, index: indexOf(set), results: make([]*decision, len(set)),
 		active: map[string]*expression.Program{},
 		variables: map[string]any{
 			expression.VariableComponent:  map[string]any{"namespace": in.Namespace, "name": in.Name},
@@ -133,12 +133,18 @@ func newEvaluation(ctx context.Context, set []manifests.Object, in Inputs) *eval
 	if in.Parameters == nil {
 		e.variables[expression.VariableParameters] = map[string]any{}
 	}
+	return e
+}
+
+// indexOf returns the index of the first object of a set with each key.
+func indexOf(set []manifests.Object) map[manifests.Key]int {
+	index := make(map[manifests.Key]int, len(set))
 	for i := range set {
-		if _, known := e.index[set[i].Key]; !known {
-			e.index[set[i].Key] = i
+		if _, known := index[set[i].Key]; !known {
+			index[set[i].Key] = i
 		}
 	}
-	return e
+	return index
 }
 
 // result returns the decision about an object of the set.
@@ -206,28 +212,32 @@ func (from *inheritance) add(i int, r decision) {
 	}
 }
 
-// inherited returns what an object inherits. Optional dependencies, and groups, which may lose members, do not count.
+// inherited returns what an object inherits.
 func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
-	if o.Settings.Graph == nil {
-		return from
-	}
-	inherit := func(key manifests.Key) {
-		if i, known := e.index[key]; known && key != o.Key {
+	for _, key := range inheritedFrom(o, e.recorded) {
+		if i, known := e.index[key]; known {
 			from.add(i, e.result(i))
 		}
 	}
+	return from
+}
+
+// inheritedFrom returns the keys of the objects from which an object inherits: those that it depends on, and those
+// whose values it binds. Optional dependencies, and groups, which may lose members, do not count. recorded has the keys
+// of the inventory; see withRecordedKeys.
+func inheritedFrom(o manifests.Object, recorded map[manifests.Key]manifests.Key) (keys []manifests.Key) {
+	if o.Settings.Graph == nil {
+		return nil
+	}
 	for _, d := range o.Settings.Graph.DependsOn {
 		for _, key := range d.In(o.Key.Namespace) {
-			key = keyIn(e.recorded, key)
-			if !d.Optional && slices.Contains(o.Edges(), key) {
-				inherit(key)
+			if key = keyIn(recorded, key); !d.Optional && slices.Contains(o.Edges(), key) {
+				keys = append(keys, key)
 			}
 		}
 	}
-	for _, key := range o.Settings.Graph.Exporters {
-		inherit(key)
-	}
-	return from
+	keys = append(keys, o.Settings.Graph.Exporters...)
+	return slices.DeleteFunc(keys, func(key manifests.Key) bool { return key == o.Key })
 }
 
 // holds evaluates the condition that an annotation states. An empty condition is true.
