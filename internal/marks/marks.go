@@ -55,3 +55,14 @@ func Unmarked(o manifests.Object, reconciler string) (*unstructured.Unstructured
 	body.SetAnnotations(annotations)
 	return body, nil
 }
+
+// ForRecord returns the manifest that a record has of an object. From this manifest, package normalise makes the same
+// object again, with the same digest. It is the manifest of Unmarked, with the empty map of labels if the rendered
+// manifest had one.
+func ForRecord(o manifests.Object, reconciler string) (*unstructured.Unstructured, error) {
+	body, err := Unmarked(o, reconciler)
+	if err == nil && o.EmptyLabels {
+		err = unstructured.SetNestedMap(body.Object, map[string]any{}, "metadata", "labels")
+	}
+	return body, err
+}

@@ -18,6 +18,9 @@ type Object struct {
 	// Ephemeral is set if the object may be removed after its work is done. If such an object is missing, it is not
 	// created again.
 	Ephemeral bool
+	// EmptyLabels is set if the manifest had an empty map of labels. The digest covers the map, and Body does not show it,
+	// because it has the label of the owner.
+	EmptyLabels bool
 	// Immutable is a hash of the values that the manifest sets for those fields of a built-in type that cannot change
 	// while the object exists. It is zero if the manifest sets none. Two hashes of one object that differ show only that
 	// an update may be refused: the API server knows exceptions.

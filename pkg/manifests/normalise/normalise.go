@@ -192,6 +192,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 	if err != nil {
 		return manifests.Object{}, err
 	}
+	emptyLabels := hasEmptyLabels(body)
 	if !settings.IsObserved() {
 		mark(n.Owner, body, n.Reconciler, digest)
 	}
@@ -199,17 +200,25 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 		return manifests.Object{}, err
 	}
 	return manifests.Object{
-		Key:       manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: body.GetNamespace(), Name: body.GetName()},
-		Version:   gvk.Version,
-		Scope:     scope,
-		Settings:  settings,
-		Stage:     n.types.StageOf(gvk.GroupKind()),
-		Types:     typeset.DefinedBy(body),
-		Ephemeral: builtintypes.IsEphemeral(body) || doesWork(body, settings),
-		Immutable: builtintypes.HashImmutable(body),
-		Digest:    digest,
-		Body:      body,
+		Key:         manifests.Key{Group: gvk.Group, Kind: gvk.Kind, Namespace: body.GetNamespace(), Name: body.GetName()},
+		Version:     gvk.Version,
+		Scope:       scope,
+		Settings:    settings,
+		Stage:       n.types.StageOf(gvk.GroupKind()),
+		Types:       typeset.DefinedBy(body),
+		Ephemeral:   builtintypes.IsEphemeral(body) || doesWork(body, settings),
+		EmptyLabels: emptyLabels,
+		Immutable:   builtintypes.HashImmutable(body),
+		Digest:      digest,
+		Body:        body,
 	}, nil
+}
+
+// hasEmptyLabels reports whether a manifest has an empty map of labels.
+func hasEmptyLabels(body *unstructured.Unstructured) bool {
+	field, _, _ := unstructured.NestedFieldNoCopy(body.Object, "metadata", "labels")
+	labels, isMap := field.(map[string]any)
+	return isMap && len(labels) == 0
 }
 
 // scope returns the scope of a type. If the set contains the definition of the type, that definition takes precedence
