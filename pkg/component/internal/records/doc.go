@@ -3,9 +3,10 @@
 // of externals, and it collects the Secrets of components that no longer exist.
 //
 // A record has a kind, an id and one or more Secrets. Its content never changes: new content is a record with a new id.
-// The status of a component names its current record of each kind. Every other record of the component is unnamed or
-// stale. An unnamed record is kept, because the next write of the status, for example by another operator process, may
-// name it. A stale record is deleted, because no status will name it.
+// An id can prove the content of its record; see Seal. The status of a component names its current record of each kind.
+// Every other record of the component is unnamed or stale. An unnamed record is kept, because the next write of the
+// status, for example by another operator process, may name it. A stale record is deleted, because no status will name
+// it.
 //
 // Records of the kind Externals are the exception: package externalstate changes their content, and no status names
 // them. This package has their names, labels and annotations, deletes them and collects them. The inventories of an
