@@ -81,10 +81,18 @@ var _ = Describe("The conditions of dependents:", func() {
 			HavePrefix("False DependentsNotReady"), ContainSubstring("conditional"),
 			ContainSubstring("reads a parameter that is not set")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "conditional").GetUID()).To(Equal(before.GetUID()))
+		Expect(recordedAsLeftOut(ctx, g)).To(BeEmpty())
 		Expect(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("configmaps").Writes()).To(BeEmpty())
+
+		By("another controller holds the deletion of the excluded object")
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "conditional"),
+			`{"metadata":{"finalizers":["example.com/hold"]}}`)
 		change(ctx, g, exposed("no"))
+		Eventually(ctx, func() []string { return recordedAsLeftOut(ctx, g) }).Should(Equal([]string{"conditional"}))
+		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "conditional"), `{"metadata":{"finalizers":null}}`)
 		expectReady(ctx, g)
 		Expect(configMapExists(ctx, namespace, "conditional")).To(BeFalse())
+		Expect(recordedAsLeftOut(ctx, g)).To(BeEmpty())
 	})
 
 	It("a deletion evaluates no condition: it deletes objects whose condition has no value, or is false, also after a "+
@@ -397,6 +405,7 @@ var _ = Describe("The conditions of dependents:", func() {
 			"ConfigMap "+namespace+"/active Inactive "+inactive,
 			"ConfigMap "+namespace+"/below Inactive it depends on ConfigMap "+namespace+"/active, which is left out: "+inactive))
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3))
+		Expect(recordedAsLeftOut(ctx, g)).To(ConsistOf("active", "below"))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(3))
 
 		By("others change the object and delete the object that depends on it, and the manifest changes")
@@ -426,6 +435,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(after.GetUID()).To(Equal(before.GetUID()))
 		Expect(field(after, "data", "value")).To(Equal("b"))
 		Expect(leftOut(ctx, g)).To(BeEmpty())
+		Expect(recordedAsLeftOut(ctx, g)).To(BeEmpty())
 
 		By("the component is deleted while the condition is false")
 		change(ctx, g, exposed("no"))
@@ -575,4 +585,17 @@ func leftOut(ctx context.Context, g *gadget.Gadget) (texts []string) {
 		texts = append(texts, r.Dependent+" "+r.Reason+" "+r.Message)
 	}
 	return texts
+}
+
+// recordedAsLeftOut returns the names of the objects whose inventory entries say that a condition leaves them out.
+func recordedAsLeftOut(ctx context.Context, g *gadget.Gadget) (names []string) {
+	GinkgoHelper()
+	entries, err := metav1alpha1.ParseInventory(current(ctx, g).Status.Inventory)
+	Expect(err).NotTo(HaveOccurred())
+	for _, e := range entries {
+		if e.LeftOut {
+			names = append(names, e.Name)
+		}
+	}
+	return names
 }
