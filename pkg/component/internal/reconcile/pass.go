@@ -48,7 +48,7 @@ type Pass struct {
 func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error) {
 	// 1. Check that the spec is valid.
 	if err := p.Author.Validate(c.Object); err != nil {
-		return p.invalid(ctx, c, err)
+		return repairs{pass: p, c: c}.invalid(ctx, err)
 	}
 	c.State.permitted = permissionOf(c.Declared)
 	// 2. Determine the owner id of the component, and the cluster and the identity for requests about its dependents.
@@ -58,7 +58,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	}
 	// 3. Read the inputs of the rendering (parameters, references and source), and compute one digest of them.
 	if w.inputs, err = p.readInputs(ctx, c, w.target); err != nil {
-		return p.unread(ctx, c, w, err)
+		return repairs{p, c, w}.unread(ctx, err)
 	}
 	// 4. Load the recorded inventory of dependents. A lost inventory is recovered first.
 	if w.recorded, err = p.load(ctx, c, w); err != nil {
@@ -69,7 +69,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		return outcome.Outcome{}, err
 	}
 	if err := checkPlacement(c.GetStatus(), w); err != nil {
-		return p.repairOnly(ctx, c, w, err)
+		return repairs{p, c, w}.only(ctx, err)
 	}
 	if len(w.recorded.Entries) > 0 {
 		if err := p.Inventory.ProtectKubeconfig(ctx, c, w.owner); err != nil {
@@ -85,7 +85,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		err = p.holdBurst(c, w.inputs)
 	}
 	if err != nil {
-		return p.repairOnly(ctx, c, w, err)
+		return repairs{p, c, w}.only(ctx, err)
 	}
 	return p.applyInputs(ctx, c, w, loop)
 }
@@ -114,7 +114,7 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 	if err != nil {
 		c.State.unreported.unrendered(err)
 		c.SetStatus(unrendered(c, w.inputs, err, p.Clock.Now()))
-		return p.repairOnly(ctx, c, w, err)
+		return repairs{p, c, w}.only(ctx, err)
 	}
 	c.rendered, c.isRendered = set.Desired(), true
 	// 7. Enter the revision into the status, and write what must be stored before any object of the revision is

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,38 +11,101 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/internal/turn"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// unread ends a pass whose inputs cannot be read. The dependents are those of the last rendering.
-func (p *Pass) unread(ctx context.Context, c *Component, w work, cause error) (outcome.Outcome, error) {
-	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) {
+// repairs ends a pass that renders nothing, because its inputs cannot be read, or must not be rendered yet. If the
+// process has the last rendering in memory, the dependents are repaired as this rendering says. Otherwise they are only
+// counted, and the error says that their repair needs the inputs.
+type repairs struct {
+	pass *Pass
+	c    *Component
+	// work is what the steps of the pass found. It is empty if the spec is invalid.
+	work work
+}
+
+// unread ends a pass whose inputs cannot be read. It loads the inventory first.
+func (r repairs) unread(ctx context.Context, cause error) (outcome.Outcome, error) {
+	if r.pass.Store == nil || !isFailure(cause) || r.pass.hasNothing(r.c) {
 		return pending(cause)
 	}
 	var err error
-	if w.recorded, err = p.load(ctx, c, w); err != nil {
+	if r.work.recorded, err = r.pass.load(ctx, r.c, r.work); err != nil {
 		return outcome.Outcome{}, err
 	}
-	return p.repairOnly(ctx, c, w, cause)
+	return r.only(ctx, cause)
 }
 
-// invalid ends a pass over a component whose spec is invalid. The dependents are those of the last rendering, if they
-// are in the cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and
-// permits nothing, so these must be as in the last valid spec that the process knows.
-func (p *Pass) invalid(ctx context.Context, c *Component, cause error) (outcome.Outcome, error) {
-	if p.Store == nil || !isFailure(cause) || p.hasNothing(c) || !c.State.permitted.is(c.Declared) {
+// invalid ends a pass over a component whose spec is invalid. The dependents are repaired only if they are in the
+// cluster that the spec names. A refused spec must not choose the cluster or the identity of a request, and permits
+// nothing, so these must be as in the last valid spec that the process knows.
+func (r repairs) invalid(ctx context.Context, cause error) (outcome.Outcome, error) {
+	if r.pass.Store == nil || !isFailure(cause) || r.pass.hasNothing(r.c) || !r.c.State.permitted.is(r.c.Declared) {
 		return outcome.Outcome{}, cause
 	}
-	w, err := p.acquire(ctx, c)
-	if err != nil || w.target.CheckCluster(c.GetStatus(), 1) != nil {
+	var err error
+	if r.work, err = r.pass.acquire(ctx, r.c); err != nil || r.work.target.CheckCluster(r.c.GetStatus(), 1) != nil {
 		return outcome.Outcome{}, cause
 	}
-	return p.unread(ctx, c, w, cause)
+	return r.unread(ctx, cause)
+}
+
+// only ends a pass that has loaded the inventory. It returns cause, and with it the state of the dependents, so that
+// their numbers in the status are current.
+func (r repairs) only(ctx context.Context, cause error) (outcome.Outcome, error) {
+	entries := r.work.recorded.Entries
+	if r.pass.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {
+		return pending(cause)
+	}
+	set, found := r.pass.Rendering.Last(r.c.Name(), r.c.GetStatus().InputDigest, r.work.target.Cluster)
+	if !found || !areRepairable(set.Desired(), cause) {
+		return r.count(cause)
+	}
+	o, err := r.apply(ctx, set)
+	return o, cmp.Or(err, cause)
+}
+
+// count counts the dependents, and repairs none.
+func (r repairs) count(cause error) (outcome.Outcome, error) {
+	o, counted := r.pass.Applier.Count(r.work.target.Client, r.pass.newRequest(r.c, r.work))
+	o.Unrendered = true
+	if !counted {
+		return outcome.Outcome{}, cause
+	}
+	return o, unrepaired(cause, o)
+}
+
+// apply makes the repairs of the last rendering.
+func (r repairs) apply(ctx context.Context, last rendering.Set) (outcome.Outcome, error) {
+	request, err := r.request(last)
+	if err != nil {
+		return outcome.Outcome{}, err
+	}
+	o, err := r.pass.Applier.Apply(ctx, r.work.target.Client, request)
+	r.c.State.addCreated(r.work.target.Client, o)
+	o.Unrendered = true
+	return r.pass.explain(ctx, r.c, r.work.target, o), err
+}
+
+// request returns the request that makes only repairs of the last rendering.
+func (r repairs) request(last rendering.Set) (applier.Request, error) {
+	request, s := r.pass.newRequest(r.c, r.work), r.c.GetStatus()
+	request.Desired, request.Asked, request.Hold, request.HoldExports = last.Desired(), last.Asked(), true, true
+	request.Revision, request.Rendition = s.Revision, s.Rendition
+	var err error
+	if request.Trigger, err = digests.Of([]any{r.c.GetGeneration(), s.InputDigest}); err != nil {
+		return request, err
+	}
+	request.RepairNonce, err = repairNonce(r.c.Object, r.pass.Reconciler, request.Trigger)
+	return request, err
 }
 
 // permission is what a valid spec says about the requests of a component, and what it permits.
@@ -65,37 +129,6 @@ func permissionOf(d Declared) permission {
 // is reports whether a spec has the same permission. An unknown permission is like no other.
 func (p permission) is(d Declared) bool {
 	return p.isKnown && reflect.DeepEqual(p, permissionOf(d))
-}
-
-// repairOnly ends a pass whose inputs cannot be rendered, or must not be rendered yet. If the process has the last
-// rendering in memory, the dependents are repaired as it says. Otherwise they are only counted, and the error says that
-// their repair needs the inputs. repairOnly returns cause, and with it the state of the dependents, so that their
-// numbers in the status are current.
-func (p *Pass) repairOnly(ctx context.Context, c *Component, w work, cause error) (outcome.Outcome, error) {
-	entries := w.recorded.Entries
-	if p.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {
-		return pending(cause)
-	}
-	set, found := p.Rendering.Last(c.Name(), c.GetStatus().InputDigest, w.target.Cluster)
-	if !found || !areRepairable(set.Desired(), cause) {
-		o, counted := p.Applier.Count(w.target.Client, p.newRequest(c, w))
-		o.Unrendered = true
-		if !counted {
-			return outcome.Outcome{}, cause
-		}
-		return o, unrepaired(cause, o)
-	}
-	request, err := p.repairRequest(c, w, set)
-	if err != nil {
-		return outcome.Outcome{}, err
-	}
-	o, err := p.Applier.Apply(ctx, w.target.Client, request)
-	c.State.addCreated(w.target.Client, o)
-	o.Unrendered = true
-	if o = p.explain(ctx, c, w.target, o); err != nil {
-		return o, err
-	}
-	return o, cause
 }
 
 // unrepaired adds the dependents that are missing or not ready to the error of a pass that repairs nothing.

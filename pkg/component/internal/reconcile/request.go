@@ -62,20 +62,6 @@ func (p *Pass) applyRequest(
 	return request, due, err
 }
 
-// repairRequest returns the request that makes only repairs of the last rendering, because the current inputs are not
-// rendered.
-func (p *Pass) repairRequest(c *Component, w work, last rendering.Set) (applier.Request, error) {
-	request, s := p.newRequest(c, w), c.GetStatus()
-	request.Desired, request.Asked, request.Hold, request.HoldExports = last.Desired(), last.Asked(), true, true
-	request.Revision, request.Rendition = s.Revision, s.Rendition
-	var err error
-	if request.Trigger, err = digests.Of([]any{c.GetGeneration(), s.InputDigest}); err != nil {
-		return request, err
-	}
-	request.RepairNonce, err = repairNonce(c.Object, p.Reconciler, request.Trigger)
-	return request, err
-}
-
 // deleteRequest returns the request that deletes the dependents. The error is passerror.ErrObserving while the
 // externals of the component wait for a watch.
 func (p *Pass) deleteRequest(ctx context.Context, c *Component, w work) (request applier.Request, err error) {
