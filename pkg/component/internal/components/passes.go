@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
@@ -38,8 +39,11 @@ type InFlight struct {
 	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest
 	// describes the latest version that the watch has delivered since the pass began.
 	loaded, newest *request
-	superseded     chan struct{}
-	isSuperseded   bool
+	// rendered is the id of the rendering that the status named when the pass loaded or wrote it last. The status in
+	// memory may already have another id.
+	rendered     string
+	superseded   chan struct{}
+	isSuperseded bool
 	// runsToCompletion is set if a new spec must not end the pass; see request.supersedes.
 	runsToCompletion bool
 }
@@ -134,11 +138,33 @@ func (p *Passes) observe(obj any, gone bool) {
 }
 
 // Loaded sets the version of the component that the pass works with.
-func (p *InFlight) Loaded(obj client.Object) {
+func (p *InFlight) Loaded(obj Object) {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
-	p.loaded = requestOf(obj)
+	p.loaded, p.rendered = requestOf(obj), obj.GetStatus().RenderedSet
 	p.check()
+}
+
+// namesOther reports whether a stored status names another rendering than the status that the in-flight pass over the
+// component loaded or wrote last. Then another operator process has recorded a rendering. It returns false if there is
+// no in-flight pass, or if the pass has not loaded the component.
+func (p *Passes) namesOther(name types.NamespacedName, stored *metav1alpha1.Status) bool {
+	pass := p.inFlight(name)
+	if pass == nil {
+		return false
+	}
+	pass.state.mu.Lock()
+	defer pass.state.mu.Unlock()
+	return pass.loaded != nil && pass.rendered != stored.RenderedSet
+}
+
+// written notes a status that the in-flight pass over the component has written.
+func (p *Passes) written(name types.NamespacedName, status *metav1alpha1.Status) {
+	if pass := p.inFlight(name); pass != nil {
+		pass.state.mu.Lock()
+		defer pass.state.mu.Unlock()
+		pass.rendered = status.RenderedSet
+	}
 }
 
 // check closes the channel if the newest version supersedes the loaded version. The caller holds the lock.

@@ -22,25 +22,21 @@ import (
 )
 
 // version returns the component app with the given resource version and generation.
-func version(resourceVersion string, generation int64, edits ...func(*metav1.PartialObjectMetadata)) client.Object {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: app.Namespace, Name: app.Name, UID: "u1", ResourceVersion: resourceVersion, Generation: generation,
-	}}
-	for _, edit := range edits {
-		edit(o)
-	}
-	return o
+func version(resourceVersion string, generation int64, edits ...func(*gadget)) Object {
+	g := newGadget(edits...)
+	g.ResourceVersion, g.Generation = resourceVersion, generation
+	return g
 }
 
-func recreated(o *metav1.PartialObjectMetadata) { o.UID = "u2" }
+func recreated(g *gadget) { g.UID = "u2" }
 
-func deleting(o *metav1.PartialObjectMetadata) { o.DeletionTimestamp = new(metav1.Now()) }
+func deleting(g *gadget) { g.DeletionTimestamp = new(metav1.Now()) }
 
 func TestPassesAreSuperseded(t *testing.T) {
-	other := func(o *metav1.PartialObjectMetadata) { o.Name = "other" }
+	other := func(g *gadget) { g.Name = "other" }
 	for _, c := range []struct {
 		name          string
-		loaded, shown client.Object
+		loaded, shown Object
 		gone, want    bool
 	}{
 		{"by a new spec", version("5", 1), version("6", 2), false, true},
@@ -117,12 +113,12 @@ func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
 }
 
 // suspended is a component that is suspended.
-type suspended struct{ client.Object }
+type suspended struct{ Object }
 
 func (suspended) Suspended() bool { return true }
 
 // faulty is a component whose author's code panics.
-type faulty struct{ client.Object }
+type faulty struct{ Object }
 
 func (faulty) Suspended() bool { panic("no schedule") }
 
@@ -141,7 +137,7 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 	for _, c := range []struct {
 		name         string
 		previous     []bool
-		shown        client.Object
+		shown        Object
 		gone         bool
 		toCompletion bool
 		superseded   bool

@@ -128,9 +128,9 @@ func (s *Store) Confirm(ctx context.Context, obj Object, recorded InventoryRef) 
 }
 
 // checkCurrent returns a conflict if a newer version of a component differs from the version of a pass in a field that
-// the pass depends on: UID, deletion, generation, finalizer, or inventory record. recorded is the inventory record that
-// the pass began with. Other metadata and the author's part of the status may change at any time. The generation may
-// change if the pass runs to completion, unless the component is suspended.
+// the pass depends on: UID, deletion, generation, finalizer, inventory record, or the named rendering. recorded is the
+// inventory record that the pass began with. Other metadata and the author's part of the status may change at any time.
+// The generation may change if the pass runs to completion, unless the component is suspended.
 func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 	name, ours := client.ObjectKeyFromObject(obj), s.options.Finalizers
 	switch {
@@ -144,6 +144,8 @@ func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 		return s.options.conflict(name, "the component's finalizer was removed")
 	case !recorded.Equal(RefOf(newer.GetStatus())):
 		return s.options.conflict(name, "the component's inventory record changed")
+	case s.passes.namesOther(name, newer.GetStatus()):
+		return s.options.conflict(name, "another operator process recorded a rendering")
 	}
 	return nil
 }
@@ -168,6 +170,7 @@ func (s *Store) write(ctx context.Context, obj Object, recorded InventoryRef, se
 		err = send(stored)
 		if err == nil {
 			s.keepWrite(stored)
+			s.passes.written(name, stored.GetStatus())
 			obj.SetResourceVersion(stored.GetResourceVersion())
 			obj.SetFinalizers(slices.Clone(stored.GetFinalizers()))
 			return nil

@@ -139,6 +139,10 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 			name:   "and fail if the inventory record changed",
 			change: func(g *gadget) { g.Status.Inventory = []string{"another"} }, conflict: "record changed",
 		},
+		{
+			name:   "and fail if another operator process recorded a rendering",
+			change: func(g *gadget) { g.Status.RenderedSet = "another" }, conflict: "recorded a rendering",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			obj := newGadget(func(g *gadget) { g.Finalizers, g.Status.Inventory = []string{own}, []string{"line"} })
@@ -148,7 +152,7 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 			if c.toCompletion {
 				cluster.states.Of(app).interruptions = maxInterruptions
 			}
-			cluster.passes.Begin(app)
+			cluster.passes.Begin(app).Loaded(obj)
 			err := cluster.store.checkCurrent(obj, newer, RefOf(obj.GetStatus()))
 			if c.conflict == "" && err == nil {
 				return
@@ -222,6 +226,70 @@ func TestWritesAreRetriedAfterConflicts(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Two operator processes of the same name may record different renderings of the same inputs. The status must name the
+// record of the process that wrote it first.
+func TestOfTwoOperatorsOneNamesItsRendering(t *testing.T) {
+	for name, test := range map[string]struct {
+		// before is what the status named when the pass began. meanwhile is the change that another client makes right before
+		// the pass names its rendering.
+		before    string
+		meanwhile func(*gadget)
+		conflict  bool
+		want      string
+	}{
+		"nobody else writes":            {"first", nil, false, "ours"},
+		"the author writes its status":  {"first", func(g *gadget) { g.Status.Port++ }, false, "ours"},
+		"the other names a later one":   {"first", func(g *gadget) { g.Status.RenderedSet = "theirs" }, true, "theirs"},
+		"the other names the first one": {"", func(g *gadget) { g.Status.RenderedSet = "theirs" }, true, "theirs"},
+		"the other needs none any more": {"first", func(g *gadget) { g.Status.RenderedSet = "" }, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t, newGadget(func(g *gadget) { g.Status.RenderedSet = test.before }))
+			obj := c.load()
+			c.passes.Begin(app).Loaded(obj)
+			c.beforeStatus = func() {
+				if test.meanwhile != nil && c.statuses == 0 {
+					c.editStatus(test.meanwhile)
+				}
+			}
+			recorded := RefOf(obj.GetStatus())
+			obj.Status.RenderedSet = "ours"
+			err := c.store.WriteStatus(t.Context(), obj, recorded)
+			if passerror.Interrupted(err) != test.conflict || (err == nil) == test.conflict {
+				t.Errorf("the write of the status returned %v, want a conflict: %t", err, test.conflict)
+			}
+			if got := c.stored().Status.RenderedSet; got != test.want {
+				t.Errorf("the status names the rendering %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestWritesOfOnePassMayNameSeveralRenderings(t *testing.T) {
+	c := newCluster(t, newGadget(func(g *gadget) { g.Status.RenderedSet = "first" }))
+	obj := c.load()
+	c.passes.Begin(app).Loaded(obj)
+	// The status in memory names no rendering any more, and the stored status still does.
+	obj.Status.RenderedSet = ""
+	if err := c.store.AddFinalizer(t.Context(), obj); err != nil {
+		t.Errorf("AddFinalizer returned %v", err)
+	}
+	if err := c.store.Confirm(t.Context(), obj, RefOf(obj.GetStatus())); err != nil {
+		t.Errorf("Confirm returned %v", err)
+	}
+	for _, named := range []string{"", "second", "third"} {
+		obj.Status.RenderedSet = named
+		c.beforeStatus = func() {
+			if c.statuses%2 == 0 {
+				c.editStatus(func(g *gadget) { g.Status.Port++ })
+			}
+		}
+		if err := c.store.WriteStatus(t.Context(), obj, RefOf(obj.GetStatus())); err != nil {
+			t.Errorf("the write of a status that names %q returned %v", named, err)
+		}
 	}
 }
 
