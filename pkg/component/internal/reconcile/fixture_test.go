@@ -358,7 +358,7 @@ func (f fakeRendering) Render(_ context.Context, r rendering.Request) (rendering
 	return f.w.set, f.w.step("render")
 }
 
-func (f fakeRendering) Last(types.NamespacedName, string, string) (rendering.Set, bool) {
+func (f fakeRendering) Last(types.NamespacedName, *metav1alpha1.Status, string) (rendering.Set, bool) {
 	if f.w.last == nil {
 		return rendering.Set{}, false
 	}

@@ -70,9 +70,9 @@ type Inputs interface {
 // Rendering renders the set of a component.
 type Rendering interface {
 	Render(ctx context.Context, r rendering.Request) (rendering.Set, error)
-	// Last returns the set of a component that was rendered last, if it is in memory and was rendered from the inputs with
-	// the given digest.
-	Last(name types.NamespacedName, inputs, cluster string) (rendering.Set, bool)
+	// Last returns the set of a component that was rendered last, if it is in memory, and was rendered from the inputs that
+	// the status records, for the given cluster.
+	Last(name types.NamespacedName, status *metav1alpha1.Status, cluster string) (rendering.Set, bool)
 	Drop(name types.NamespacedName)
 }
 

@@ -65,7 +65,7 @@ func (r repairs) only(ctx context.Context, cause error) (outcome.Outcome, error)
 	if r.pass.Store == nil || !isFailure(cause) || len(entries) == 0 || slices.ContainsFunc(entries, isExternal) {
 		return pending(cause)
 	}
-	set, found := r.pass.Rendering.Last(r.c.Name(), r.c.GetStatus().InputDigest, r.work.target.Cluster)
+	set, found := r.pass.Rendering.Last(r.c.Name(), r.c.GetStatus(), r.work.target.Cluster)
 	if !found || !areRepairable(set.Desired(), cause) {
 		return r.count(cause)
 	}

@@ -80,6 +80,66 @@ func TestAPinnedRenderingFollowsItsLookups(t *testing.T) {
 	}
 }
 
+func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.apply()
+	s.request.Inputs.Digest = "others"
+	if ours, _, err := s.render(); err != nil || s.valueOf(ours) != "random-3" {
+		t.Fatalf("the rendering of new inputs has the value %q, with the error %v", s.valueOf(ours), err)
+	}
+	s.clock.SetTime(s.clock.Now().Add(time.Second))
+	theirs, err := New(s.options).Render(t.Context(), s.request)
+	if err != nil || s.valueOf(theirs) != "random-5" {
+		t.Fatalf("the rendering of the other operator has the value %q, with the error %v", s.valueOf(theirs), err)
+	}
+	status := &s.component.status
+	if _, found := s.renderer.Last(s.request.name(), status, ""); found {
+		t.Error("the cached set of new inputs was returned for the recorded inputs")
+	}
+	status.InputDigest = "others"
+	if _, found := s.renderer.Last(s.request.name(), status, ""); !found {
+		t.Error("the cached set was not returned, although the status names the rendering that the set replaces")
+	}
+	s.record(theirs)
+	status.RenderedSet = theirs.ID
+	if status.Lookups, status.LookupsDigest, err = theirs.Lookups.Record(); err != nil {
+		t.Fatal(err)
+	}
+	if _, found := s.renderer.Last(s.request.name(), status, ""); found {
+		t.Error("the cached set was returned, although another operator recorded another one")
+	}
+	set, calls, err := s.render()
+	if err != nil || calls != 0 || set.ID != theirs.ID || s.valueOf(set) != "random-5" {
+		t.Errorf("the rendering has the value %q after %d calls of the generator, with the error %v; want random-5 after none",
+			s.valueOf(set), calls, err)
+	}
+}
+
+func TestARenderingThatCouldNotBeRecordedIsUsedAgain(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	s.apply()
+	s.put("1")
+	s.clock.SetTime(s.clock.Now().Add(time.Minute))
+	s.restart()
+	merged, calls, err := s.render()
+	if err != nil || calls != 2 || merged.ID == s.component.status.RenderedSet {
+		t.Fatalf("after a changed look-up, the generator was called %d times, with the error %v", calls, err)
+	}
+	// The record of the merged rendering could not be written, so the status still names the previous one.
+	if again, calls, err := s.render(); err != nil || calls != 0 || again.ID != merged.ID {
+		t.Errorf("the next pass called the generator %d times, with the error %v; want the same rendering", calls, err)
+	}
+	// Somebody deleted the status and all records.
+	s.component.status = metav1alpha1.Status{}
+	clear(s.secrets.Secrets)
+	if again, calls, err := s.render(); err != nil || calls != 0 || s.valueOf(again) != "random-1" {
+		t.Errorf("after the loss of the status, the rendering has the value %q after %d calls of the generator, with the "+
+			"error %v; want random-1 after none", s.valueOf(again), calls, err)
+	}
+}
+
 func TestNewRandomValuesAfterALookupAreNotFollowed(t *testing.T) {
 	s := newScene(t)
 	n := 0

@@ -130,11 +130,13 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	return set, checkEmpty(req.AllowEmpty, len(withoutObserved(set.Desired())), len(req.Inventory))
 }
 
-// Last returns the cached set of a component, if it was rendered from the given inputs for the given cluster. It sends
-// no request, and does not ask whether objects that the rendering looked up have changed.
-func (r *Renderer) Last(name types.NamespacedName, inputs, cluster string) (Set, bool) {
+// Last returns the cached set of a component, if it was rendered from the inputs that the status records, for the given
+// cluster. It sends no request, and does not ask whether objects that the rendering looked up have changed. It does not
+// return a set that another operator process has replaced.
+func (r *Renderer) Last(name types.NamespacedName, status *metav1alpha1.Status, cluster string) (Set, bool) {
 	last, ok := r.cache.get(name)
-	return last, ok && inputs != "" && last.inputs == inputs && last.cluster == cluster
+	isRecorded := status.InputDigest != "" && last.inputs == status.InputDigest
+	return last, ok && isRecorded && last.cluster == cluster && !last.isReplaced(status)
 }
 
 // Drop removes the set of a component from the cache.
@@ -207,10 +209,11 @@ func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 	return last, nil
 }
 
-// kept returns the cached set if it was rendered from the same inputs for the same cluster, and nil otherwise.
+// kept returns the cached set if it was rendered from the same inputs for the same cluster, and if no other operator
+// process has replaced it. Otherwise it returns nil.
 func (r *Renderer) kept(req Request) *Set {
 	last, ok := r.cache.get(req.name())
-	if !ok || last.inputs != req.Inputs.Digest || last.cluster != req.Target.Cluster {
+	if !ok || last.inputs != req.Inputs.Digest || last.cluster != req.Target.Cluster || last.isReplaced(req.Status) {
 		return nil
 	}
 	return &last
@@ -227,8 +230,8 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 // or if the rendering contains pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
-		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster, ignore: ignoreDigest(req.Ignore),
-		resets: req.Target.Client.Discovery.Resets(),
+		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster, after: req.Status.RenderedSet,
+		ignore: ignoreDigest(req.Ignore), resets: req.Target.Client.Discovery.Resets(),
 	}
 	bodies, err := rendered.Manifests.All()
 	if err != nil {

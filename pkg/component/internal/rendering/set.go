@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
@@ -48,6 +49,8 @@ type Set struct {
 
 	// inputs and cluster are the input digest and the cluster that the set was rendered for.
 	inputs, cluster string
+	// after is the id of the recorded rendering that the status named when this set was rendered, empty if it named none.
+	after string
 	// ignore identifies the rules of ignored fields that the objects were normalised with.
 	ignore string
 	// outdated is set after a later rendering failed. The objects that it looked up are watched since then, with the
@@ -80,6 +83,14 @@ func (s Set) Desired() []manifests.Object {
 func (s Set) Phases() []manifests.Object {
 	_, phases := plan.OfPhase(s.Objects, manifests.PhaseApply)
 	return phases
+}
+
+// isReplaced reports whether a status names another recorded rendering of the same inputs than this set, and than the
+// rendering that this set replaces. Then another operator process has recorded a rendering, and this set must not be
+// used: its values may differ from those that the other process has applied.
+func (s Set) isReplaced(status *metav1alpha1.Status) bool {
+	named := status.RenderedSet
+	return named != "" && named != s.ID && named != s.after && status.InputDigest == s.inputs
 }
 
 // Results returns the messages that the generator reported. called is false if the generator was not called, because
