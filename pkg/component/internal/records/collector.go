@@ -231,7 +231,13 @@ func (c *Collector) deleteRecords(
 		if kindOf(secret.Name) == Externals && c.keepsExternals(ctx, secret, owner) {
 			continue
 		}
-		errs = append(errs, ignoreForbidden(ctx, secret, c.Store.own.delete(ctx, secret, c.Store.own.removeChanged)))
+		err = c.Store.own.delete(ctx, secret, c.Store.own.removeChanged)
+		if apierrors.IsConflict(err) {
+			// A process has written the record again, for a component that was created in the meantime. The watch delivers
+			// the new version.
+			continue
+		}
+		errs = append(errs, ignoreForbidden(ctx, secret, err))
 	}
 	return errors.Join(errs...)
 }

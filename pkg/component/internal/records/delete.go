@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/fairlead-io/fairlead/pkg/manifests"
@@ -84,16 +85,23 @@ func (s *Store) Release(ctx context.Context, m *State, owner manifests.Owner, le
 }
 
 // DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
-// that they do not delete a Secret of the same name that another operator process has created since.
+// that they do not delete a Secret of the same name that another operator process has created since. A Secret that
+// another operator process has written again is not deleted, and counts as stale no more.
 func (s *Store) DeleteStale(ctx context.Context, m *State) error {
 	stale := m.staleSecrets()
+	deleted := make([]metav1.PartialObjectMetadata, 0, len(stale))
 	for i := range stale {
-		if err := s.own.delete(ctx, &stale[i], s.own.removeChanged); err != nil {
+		err := s.own.delete(ctx, &stale[i], s.own.removeChanged)
+		switch {
+		case apierrors.IsConflict(err):
+		case err != nil:
 			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
+		default:
+			deleted = append(deleted, stale[i])
 		}
 	}
 	if len(stale) > 0 {
-		m.staleDeleted(stale)
+		m.staleDeleted(deleted)
 	}
 	return nil
 }

@@ -102,6 +102,11 @@ func (m Marks) After(secret metav1.Object) string {
 	return secret.GetAnnotations()[m.name(annotationAfter)]
 }
 
+// written returns the time when a record was written, as a text.
+func (m Marks) written(secret metav1.Object) string {
+	return secret.GetAnnotations()[m.name(annotationWritten)]
+}
+
 // Latest returns the id of the current record among secrets, which all belong to records of one kind. The current
 // record is the record with the id named, if it is complete, or else the complete record that was written last. The id
 // is empty if no record is complete.
@@ -111,7 +116,7 @@ func (m Marks) Latest(secrets []metav1.PartialObjectMetadata, named string) stri
 		id, annotations := IDOf(secrets[i].Name), secrets[i].Annotations
 		parts[id]++
 		if strconv.Itoa(parts[id]) == annotations[m.name(annotationParts)] {
-			written[id] = annotations[m.name(annotationWritten)]
+			written[id] = m.written(&secrets[i])
 		}
 	}
 	if _, ok := written[named]; ok {

@@ -76,11 +76,13 @@ func (o ownSecrets) delete(
 	return nil
 }
 
-// removeChanged deletes a Secret even if it changed since it was read, but not another Secret of the same name.
+// removeChanged deletes a Secret even if other clients changed it since it was read. It does not delete another Secret
+// of the same name. If another process has written the record again, removeChanged does not delete the Secret, and
+// returns a conflict.
 func (o ownSecrets) removeChanged(ctx context.Context, secret *metav1.PartialObjectMetadata) error {
-	err := o.remove(ctx, secret)
-	if !apierrors.IsConflict(err) {
-		return err
+	conflict := o.remove(ctx, secret)
+	if !apierrors.IsConflict(conflict) {
+		return conflict
 	}
 	secrets := o.metadata.Resource(secretResource).Namespace(secret.Namespace)
 	newer, err := secrets.Get(ctx, secret.Name, metav1.GetOptions{})
@@ -89,6 +91,9 @@ func (o ownSecrets) removeChanged(ctx context.Context, secret *metav1.PartialObj
 	}
 	if err != nil {
 		return err
+	}
+	if o.marks.written(newer) != o.marks.written(secret) {
+		return conflict
 	}
 	return o.remove(ctx, newer)
 }

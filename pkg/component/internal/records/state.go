@@ -235,13 +235,14 @@ func (m *State) staleSecrets() []metav1.PartialObjectMetadata {
 	return slices.Clone(m.stale)
 }
 
-// staleDeleted removes Secrets of stale inventories from this state, because they were deleted.
-func (m *State) staleDeleted(secrets []metav1.PartialObjectMetadata) {
+// staleDeleted removes all Secrets of stale inventories from this state, because no further request for them is needed.
+// deleted are those that were deleted.
+func (m *State) staleDeleted(deleted []metav1.PartialObjectMetadata) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stale, m.deleted = nil, nil
-	for i := range secrets {
-		m.deleted = append(m.deleted, secrets[i].UID)
+	for i := range deleted {
+		m.deleted = append(m.deleted, deleted[i].UID)
 	}
 }
 
