@@ -321,7 +321,7 @@ func (s *Store) patch(
 // Delete deletes the Secrets with the states of the externals of a component. The caller has made sure that no external
 // needs its state any more.
 func (s *Store) Delete(ctx context.Context, owner manifests.Owner) error {
-	if err := s.Records.Delete(ctx, owner, records.Externals, ""); err != nil {
+	if err := s.Records.Remover.Delete(ctx, owner, records.Externals); err != nil {
 		return problem("delete the Secrets with states of externals in namespace "+s.Records.NamespaceOf(owner), err)
 	}
 	return nil

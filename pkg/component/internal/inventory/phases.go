@@ -123,9 +123,13 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 		st.PhaseRecord = ""
 	}
 	if st.PhaseRecord == "" {
-		return p.deleteUnnamed(ctx, state, owner, "")
+		if err := p.store.Records.Remover.DeleteLeft(ctx, state, owner, records.Phases); err != nil {
+			return phasesError("delete a previous record of", err)
+		}
+		return nil
 	}
-	if err := p.store.Records.Delete(ctx, owner, records.Phases, "", st.PhaseRecord, state.ID(records.Phases)); err != nil {
+	if err := p.store.Records.Remover.Delete(
+		ctx, owner, records.Phases, st.PhaseRecord, state.ID(records.Phases)); err != nil {
 		return phasesError("delete the record of", err)
 	}
 	st.PhaseRecord = ""
@@ -195,7 +199,8 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 
 // deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
 func (p Phases) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
-	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Phases, named); err != nil {
+	naming := records.Naming{Owner: owner, Kind: records.Phases, ID: named}
+	if err := p.store.Records.Remover.DeleteUnnamed(ctx, m, naming); err != nil {
 		return phasesError("delete a previous record of", err)
 	}
 	return nil

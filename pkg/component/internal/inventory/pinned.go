@@ -86,11 +86,14 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
 // deterministic, or because the component is being deleted.
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
-	st := obj.GetStatus()
+	st, remover := obj.GetStatus(), p.store.Records.Remover
 	if st.RenderedSet == "" {
-		return p.deleteUnnamed(ctx, p.state(obj), owner, "")
+		if err := remover.DeleteLeft(ctx, p.state(obj), owner, records.Rendering); err != nil {
+			return pinnedError("delete the record of", err)
+		}
+		return nil
 	}
-	if err := p.store.Records.Delete(ctx, owner, records.Rendering, "", st.RenderedSet); err != nil {
+	if err := remover.Delete(ctx, owner, records.Rendering, st.RenderedSet); err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	st.RenderedSet = ""
@@ -127,7 +130,8 @@ func (p Pinned) name(ctx context.Context, obj components.Object, id string) erro
 
 // deleteUnnamed deletes the records of renderings except the record with the id named, which the status names.
 func (p Pinned) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
-	if err := p.store.Records.DeleteUnnamed(ctx, m, owner, records.Rendering, named); err != nil {
+	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: named}
+	if err := p.store.Records.Remover.DeleteUnnamed(ctx, m, naming); err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	return nil

@@ -266,7 +266,7 @@ func (s *Store) DeleteStale(ctx context.Context, obj components.Object) error {
 	if err := s.markStale(ctx, obj); err != nil {
 		return err
 	}
-	return s.Records.DeleteStale(ctx, &s.state(obj).Records)
+	return s.Records.Remover.DeleteStale(ctx, &s.state(obj).Records)
 }
 
 // markStale marks stale Secrets of inventories among those that the garbage collection found and that the status does
@@ -296,10 +296,10 @@ func (s *Store) DeleteAll(ctx context.Context, obj components.Object, owner mani
 	if obj.GetStatus().InventoryRecord == nil {
 		return nil
 	}
-	if err := s.Records.DeleteStale(ctx, &s.state(obj).Records); err != nil {
+	if err := s.Records.Remover.DeleteStale(ctx, &s.state(obj).Records); err != nil {
 		return err
 	}
-	if err := s.Records.Delete(ctx, owner, records.Inventory, "", records.InventoryID(obj.GetStatus())); err != nil {
+	if err := s.Records.Remover.Delete(ctx, owner, records.Inventory, records.InventoryID(obj.GetStatus())); err != nil {
 		return fmt.Errorf("delete the Secrets of the inventory: %w", err)
 	}
 	return nil

@@ -240,7 +240,7 @@ func (r ComponentRecord) ReleaseLeft(ctx context.Context, name types.NamespacedN
 	if err != nil {
 		return err
 	}
-	return r.Secrets.Release(ctx, state, r.Owners.In(cluster, name), left)
+	return r.Secrets.Remover.Release(ctx, state, r.Owners.In(cluster, name), left)
 }
 
 // ReleaseVanished implements Records. A component that is missing in the cache may still exist, because the cache may

@@ -3,9 +3,7 @@ package records
 import (
 	"slices"
 	"testing"
-	"time"
 
-	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -44,7 +42,7 @@ func TestOnlySecretsThatTheReconcilerWroteAreDeleted(t *testing.T) {
 			name := write(t, s, app, Phases, "a")
 			test.edit(c, name)
 			c.Requests = nil
-			if err := s.Delete(t.Context(), app, Phases, ""); err != nil {
+			if err := s.Remover.Delete(t.Context(), app, Phases); err != nil {
 				t.Fatal(err)
 			}
 			reads := len(slices.DeleteFunc(slices.Clone(c.Requests), func(r string) bool { return r != "get "+name }))
@@ -63,7 +61,7 @@ func TestACopiedFinalizerIsRemovedWhenSomebodyDeletesTheSecret(t *testing.T) {
 	c.secret(name).SetAnnotations(nil)
 	now := metav1.Now()
 	c.secret(name).SetDeletionTimestamp(&now)
-	if err := s.Delete(t.Context(), app, Phases, ""); err != nil {
+	if err := s.Remover.Delete(t.Context(), app, Phases); err != nil {
 		t.Fatal(err)
 	}
 	if secret := c.secret(name); secret != nil && len(secret.GetFinalizers()) > 0 {
@@ -74,53 +72,4 @@ func TestACopiedFinalizerIsRemovedWhenSomebodyDeletesTheSecret(t *testing.T) {
 // secret returns a stored Secret, or nil.
 func (c *cluster) secret(name string) *unstructured.Unstructured {
 	return c.Secrets[types.NamespacedName{Namespace: "shop", Name: name}]
-}
-
-// rewrite replaces a stored record, as another process does, at the first request with the given verb.
-func (c *cluster) rewrite(verb, name string) {
-	written := false
-	c.Refuse = func(v, n string) error {
-		if v != verb || n != name || written {
-			return nil
-		}
-		written = true
-		secret := c.secret(name).DeepCopy()
-		annotations := secret.GetAnnotations()
-		annotations[reconciler+"/"+annotationWritten] = start.Add(time.Minute).Format(timeFormat)
-		secret.SetAnnotations(annotations)
-		c.Add(secret)
-		return nil
-	}
-}
-
-func TestARecordThatAnotherProcessWritesAgainIsNotDeleted(t *testing.T) {
-	for _, verb := range []string{"patch", "delete"} {
-		t.Run("before the "+verb+" of a stale inventory", func(t *testing.T) {
-			g := NewWithT(t)
-			c, s := newCluster(t)
-			m := &State{}
-			rewritten := write(t, s, owner("app"), Inventory, "rewritten")
-			write(t, s, owner("app"), Inventory, "stale")
-			secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
-			g.Expect(err).NotTo(HaveOccurred())
-			m.AddStale(secrets)
-			c.rewrite(verb, rewritten)
-			g.Expect(s.DeleteStale(t.Context(), m)).To(Succeed())
-			g.Expect(c.Names("shop")).To(Equal([]string{rewritten}))
-			g.Expect(m.staleSecrets()).To(BeEmpty())
-			m.AddUnnamedSecret(c.All()[0])
-			g.Expect(m.UnnamedInventories()).To(HaveLen(1), "the event of the other write is not ignored")
-		})
-		t.Run("before the "+verb+" of a record without a component", func(t *testing.T) {
-			g := NewWithT(t)
-			c, s := newCluster(t)
-			rewritten := write(t, s, owner("app"), Phases, "rewritten")
-			write(t, s, owner("app"), Inventory, "stale")
-			secrets := c.All()
-			c.rewrite(verb, rewritten)
-			collector := Collector{Store: s, Components: &components{}, Namespaces: []string{""}, Started: start}
-			g.Expect(collector.collect(t.Context(), batch{}, secrets)).To(Succeed())
-			g.Expect(c.Names("shop")).To(Equal([]string{rewritten}))
-		})
-	}
 }

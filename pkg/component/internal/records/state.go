@@ -43,7 +43,7 @@ const (
 
 // Owned describes the Secrets that have finalizers for a component. A pass that deletes the component removes these
 // finalizers. If somebody removes the reconciler's finalizer from the component, the component disappears without such
-// a pass, and Store.Release removes the finalizers of the Secrets.
+// a pass, and Remover.Release removes the finalizers of the Secrets.
 type Owned struct {
 	UID types.UID
 	// Kubeconfig is the name of the Secret with the kubeconfig, empty if there is none.
@@ -84,7 +84,7 @@ func (o Owned) empty() bool {
 }
 
 // SetOwned stores which Secrets a component owns at the end of a pass. It does not replace the stored Secrets of a
-// deleted component with the same name, before Store.Release has succeeded for these Secrets.
+// deleted component with the same name, before Remover.Release has succeeded for these Secrets.
 func (m *State) SetOwned(owned Owned) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -52,11 +52,11 @@ func TestTheSecretsOfADeletedComponentAreReleasedOnce(t *testing.T) {
 		}
 		return nil
 	}
-	if err := s.Release(t.Context(), m, owner("app"), left); err == nil {
+	if err := s.Remover.Release(t.Context(), m, owner("app"), left); err == nil {
 		t.Error("Release returns no error although the operator lacks a right")
 	}
 	cluster.Refuse = nil
-	if err := s.Release(t.Context(), m, owner("app"), left); err != nil {
+	if err := s.Remover.Release(t.Context(), m, owner("app"), left); err != nil {
 		t.Fatal(err)
 	}
 	if _, ok := m.LeftBy("successor"); ok || !slices.Equal(cluster.Names("shop"), []string{"config", "credentials"}) {

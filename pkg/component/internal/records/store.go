@@ -45,7 +45,7 @@ type Options struct {
 	Clock         clock.PassiveClock
 }
 
-// Store reads, writes and deletes the records of components. It is safe for concurrent use.
+// Store reads and writes the records of components. It is safe for concurrent use.
 //
 // The Secrets of records are not dependents, so they have no owner label and are in no inventory. They have a
 // finalizer, so that the deletion of their namespace does not delete them before the dependents. If the operator may
@@ -56,6 +56,8 @@ type Store struct {
 	Finalizers Finalizers
 	// Marks read the labels and annotations of Secrets.
 	Marks Marks
+	// Remover deletes records.
+	Remover Remover
 
 	own    ownSecrets
 	review accessReview
@@ -70,6 +72,7 @@ func NewStore(o Options) *Store {
 		review:     accessReview{dynamic: o.Dynamic, clock: o.Clock},
 	}
 	s.own = ownSecrets{marks: m, metadata: o.Metadata, get: s.Get}
+	s.Remover = Remover{s}
 	return s
 }
 

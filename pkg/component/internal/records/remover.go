@@ -1,0 +1,144 @@
+package records
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/fairlead-io/fairlead/pkg/manifests"
+)
+
+// Remover deletes the records of components. It deletes only Secrets that the reconciler wrote.
+type Remover struct{ store *Store }
+
+// Delete deletes all records of a kind. ids are ids of records that are deleted even if other clients removed or edited
+// their labels; see Store.Find. If the operator has lost its rights because the namespace of the records is being
+// deleted, Delete returns nil, and the records are deleted with the namespace.
+func (r Remover) Delete(ctx context.Context, owner manifests.Owner, kind Kind, ids ...string) error {
+	found, err := r.store.Find(ctx, owner, kind, ids...)
+	if err == nil {
+		err = r.deleteEach(ctx, found)
+	}
+	return r.unlessNamespaceGoes(ctx, owner, kind, err)
+}
+
+// Naming says which record of a kind the status of a component names.
+type Naming struct {
+	Owner manifests.Owner
+	Kind  Kind
+	// ID is the id of the record that the status names.
+	ID string
+}
+
+// DeleteUnnamed deletes the records of a kind that the status does not name. It sends no request if m has no evidence of
+// unnamed records. If this process has not seen such a record itself, and the operator may not list Secrets,
+// DeleteUnnamed returns no error, and the next call tries the deletion again.
+func (r Remover) DeleteUnnamed(ctx context.Context, m *State, n Naming) error {
+	if !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
+		return nil
+	}
+	found, err := r.store.Find(ctx, n.Owner, n.Kind, m.previous(n.Kind)...)
+	if err == nil {
+		err = r.deleteEach(ctx, slices.DeleteFunc(found, HasID(n.ID)))
+	}
+	if err := r.unlessNamespaceGoes(ctx, n.Owner, n.Kind, err); err != nil {
+		return err
+	}
+	m.dropEvidence(n.Kind)
+	return nil
+}
+
+// DeleteLeft deletes all records of a kind, if m has evidence that there may be records that the status does not name;
+// see DeleteUnnamed. It is for a component whose status names no record of the kind, and that needs none.
+func (r Remover) DeleteLeft(ctx context.Context, m *State, owner manifests.Owner, kind Kind) error {
+	if !r.mayHaveUnnamed(ctx, m, owner, kind) {
+		return nil
+	}
+	if err := r.Delete(ctx, owner, kind, m.previous(kind)...); err != nil {
+		return err
+	}
+	m.dropEvidence(kind)
+	return nil
+}
+
+// mayHaveUnnamed reports whether there may be records of a kind that the status does not name, and that can be listed
+// as far as this process knows.
+func (r Remover) mayHaveUnnamed(ctx context.Context, m *State, owner manifests.Owner, kind Kind) bool {
+	switch m.evidenceOf(kind) {
+	case noEvidence:
+		return false
+	case notListed:
+		_, err := r.store.ListKind(ctx, owner, kind)
+		return !apierrors.IsForbidden(err)
+	case seen:
+	}
+	return true
+}
+
+// deleteEach deletes Secrets of records. The error is a conflict if one of them changed since it was listed.
+func (r Remover) deleteEach(ctx context.Context, secrets []metav1.PartialObjectMetadata) error {
+	for i := range secrets {
+		if err := r.store.own.delete(ctx, &secrets[i], r.store.own.remove); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlessNamespaceGoes returns err, the error of a deletion. It returns nil if the operator has lost its rights because
+// the namespace of the records is being deleted.
+func (r Remover) unlessNamespaceGoes(ctx context.Context, owner manifests.Owner, kind Kind, err error) error {
+	if !r.store.Unreachable(ctx, owner, err) {
+		return err
+	}
+	log.FromContext(ctx).Info(
+		"the operator may not delete the records in a namespace that is being deleted; "+
+			"if the namespace remains, remove the finalizer from the Secrets of the records by hand",
+		"namespace", r.store.NamespaceOf(owner), "records", kind, "finalizer", r.store.Marks.finalizer(),
+		"cause", err.Error())
+	return nil
+}
+
+// Release removes the finalizers of a deleted component from Secrets, and deletes the records of the component. owner
+// identifies the component, and left is the result of State.LeftBy for it.
+func (r Remover) Release(ctx context.Context, m *State, owner manifests.Owner, left Owned) error {
+	if err := r.store.Finalizers.Remove(ctx, owner, left.Kubeconfig); err != nil {
+		return err
+	}
+	if err := r.store.Finalizers.Release(ctx, owner, left.Credentials, nil); err != nil {
+		return err
+	}
+	for _, kind := range left.Kinds {
+		if err := r.Delete(ctx, owner, kind, left.IDs[kind]); err != nil {
+			return fmt.Errorf("delete the records of the deleted component %s/%s: %w", owner.Namespace, owner.Name, err)
+		}
+	}
+	m.released()
+	return nil
+}
+
+// DeleteStale deletes the Secrets of stale inventories. The UIDs of the Secrets are preconditions of the requests, so
+// that they do not delete a Secret of the same name that another operator process has created since. A Secret that
+// another operator process has written again is not deleted, and counts as stale no more.
+func (r Remover) DeleteStale(ctx context.Context, m *State) error {
+	stale := m.staleSecrets()
+	deleted := make([]metav1.PartialObjectMetadata, 0, len(stale))
+	for i := range stale {
+		err := r.store.own.delete(ctx, &stale[i], r.store.own.removeChanged)
+		switch {
+		case apierrors.IsConflict(err):
+		case err != nil:
+			return fmt.Errorf("delete Secret %s/%s of a stale inventory: %w", stale[i].Namespace, stale[i].Name, err)
+		default:
+			deleted = append(deleted, stale[i])
+		}
+	}
+	if len(stale) > 0 {
+		m.staleDeleted(deleted)
+	}
+	return nil
+}
