@@ -84,8 +84,10 @@ type cluster struct {
 	ending []string
 	states states
 	store  *Store
-	// statuses counts the writes of a status.
-	statuses int
+	passes *components.Passes
+	// statuses counts the writes of a status. If beforeStatus is not nil, it is called before each of them.
+	statuses     int
+	beforeStatus func() error
 }
 
 func newCluster(t *testing.T) *cluster {
@@ -112,6 +114,11 @@ func newCluster(t *testing.T) *cluster {
 			ctx context.Context, server client.Client, _ string, obj client.Object, _ ...client.SubResourceUpdateOption,
 		) error {
 			c.statuses++
+			if c.beforeStatus != nil {
+				if err := c.beforeStatus(); err != nil {
+					return err
+				}
+			}
 			return server.Status().Update(ctx, obj)
 		},
 	})
@@ -130,6 +137,7 @@ func (c *cluster) restart() {
 		OwnerChanged:  func(manifests.Owner) {},
 	}
 	owners, passes := components.NewOwners(options), components.NewPasses(options.States)
+	c.passes = passes
 	c.store = NewStore(Options{
 		Reconciler: reconciler, Finalizers: components.FinalizersOf(reconciler), StatusBytes: 256 << 10, Owners: owners,
 		States:     c.states,

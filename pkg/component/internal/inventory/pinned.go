@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,9 +45,11 @@ var errFoundLate = errors.New(
 //
 // For the first record of a component, the status that names the record is written before the record itself. So a crash
 // never leaves a first record that the status does not name. If the named record does not exist, no object of the
-// rendering was applied. A later record is written before the status names it. So after a crash between these two
-// writes, the status still names the previous record, whose objects are applied, and the garbage collection of the next
-// process finds the unnamed record.
+// rendering was applied. A later record is written before the status names it, and contains the id of the record that
+// it replaces. So after a crash between these two writes, the status still names the previous record, whose objects are
+// applied. The unnamed record is kept until the status names another record, because another operator process may be
+// about to name it. If two operator processes record a rendering, the second write of the status is a conflict (see
+// components.Store), and the next pass uses the record that the status names.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, state := obj.GetStatus(), p.state(obj)
 	previous := st.RenderedSet
@@ -60,7 +63,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
 	if previous == set.ID && state.ID(records.Rendering) == set.ID {
-		return p.deleteUnnamed(ctx, state, owner, set.ID)
+		return p.deleteFound(ctx, obj, owner)
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -69,18 +72,19 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		if err := p.name(ctx, obj, set.ID); err != nil {
 			return err
 		}
-		return p.write(ctx, obj, owner, set)
+		return p.write(ctx, obj, owner, set, "")
 	}
-	if err := p.write(ctx, obj, owner, set); err != nil {
+	if err := p.write(ctx, obj, owner, set, previous); err != nil {
 		return err
 	}
 	state.AddPrevious(records.Rendering, previous)
-	if previous != set.ID {
-		if err := p.name(ctx, obj, set.ID); err != nil {
-			return err
-		}
+	if previous == set.ID {
+		return p.deleteFound(ctx, obj, owner)
 	}
-	return p.deleteUnnamed(ctx, state, owner, set.ID)
+	if err := p.name(ctx, obj, set.ID); err != nil {
+		return err
+	}
+	return p.deleteStale(ctx, obj, owner, nil)
 }
 
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
@@ -100,15 +104,18 @@ func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.
 	return nil
 }
 
-// write writes the record of a rendering.
-func (p Pinned) write(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
+// write writes the record of a rendering. previous is the id of the record that the status names, empty if there is
+// none. A lost record that is written again has its own id as previous.
+func (p Pinned) write(
+	ctx context.Context, obj components.Object, owner manifests.Owner, set Set, previous string,
+) error {
 	bodies, err := set.Manifests()
 	if err != nil {
 		return err
 	}
 	rec := records.Record{
 		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
-		Origin: records.OriginOf(obj.GetStatus()), Capabilities: set.Capabilities,
+		Origin: records.OriginOf(obj.GetStatus()), Capabilities: set.Capabilities, After: previous,
 	}
 	parts, err := records.Encode(records.Rendering, bodies)
 	if err == nil {
@@ -128,10 +135,30 @@ func (p Pinned) name(ctx context.Context, obj components.Object, id string) erro
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// deleteUnnamed deletes the records of renderings except the record with the id named, which the status names.
-func (p Pinned) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
-	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: named}
-	if err := p.store.Records.Remover.DeleteUnnamed(ctx, m, naming); err != nil {
+// deleteFound deletes stale records that the garbage collection found, or that an earlier pass could not delete. The
+// loaded status may be older than the stored one, which may name one of these records. So the component is confirmed
+// before the first deletion.
+func (p Pinned) deleteFound(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	var failure error
+	confirm := func(ctx context.Context) error {
+		if err := p.store.Components.Confirm(ctx, obj, components.RefOf(obj.GetStatus())); err != nil {
+			failure = fmt.Errorf("confirm the component: %w", err)
+		}
+		return failure
+	}
+	err := p.deleteStale(ctx, obj, owner, confirm)
+	return cmp.Or(failure, err)
+}
+
+// deleteStale deletes the stale records of renderings; see records.Remover.DeleteUnnamed. confirm is nil if this pass
+// has just written the status.
+func (p Pinned) deleteStale(
+	ctx context.Context, obj components.Object, owner manifests.Owner, confirm func(context.Context) error,
+) error {
+	naming := records.Naming{
+		Owner: owner, Kind: records.Rendering, ID: obj.GetStatus().RenderedSet, Confirm: confirm,
+	}
+	if err := p.store.Records.Remover.DeleteUnnamed(ctx, p.state(obj), naming); err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	return nil

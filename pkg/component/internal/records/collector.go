@@ -158,11 +158,12 @@ func (c *Collector) release(
 }
 
 // reportUnnamed reports the records that the status of their component does not name. A process may have written them
-// and crashed before it wrote the status.
+// and crashed before it wrote the status. It does not report a rendering while the status names the rendering that it
+// replaces.
 func (c *Collector) reportUnnamed(secrets []*metav1.PartialObjectMetadata, components map[string]Component) {
 	for _, secret := range secrets {
 		component, found := components[ownerIDOf(secret.Name)]
-		if found && !isNamed(component.Status, secret.Name) {
+		if found && !c.Store.Marks.isNamed(component.Status, secret) {
 			c.Components.Unnamed(component.Name, secret)
 		}
 	}

@@ -4,9 +4,10 @@
 //
 // A record has a kind, an id and one or more Secrets. Its content never changes: new content is a record with a new id.
 // An id can prove the content of its record; see Seal. The status of a component names its current record of each kind.
-// Every other record of the component is unnamed or stale. An unnamed record is kept, because the next write of the
-// status, for example by another operator process, may name it. A stale record is deleted, because no status will name
-// it.
+// A record of an inventory or of a rendering also identifies the record that it replaces. A record that the status does
+// not name is kept while the status names the record that it replaces, because the next write of the status, for
+// example by another operator process, may name it. Otherwise the record is stale. A stale record is deleted, because
+// no status will name it. Each record of phases that the status does not name is stale.
 //
 // Records of the kind Externals are the exception: package externalstate changes their content, and no status names
 // them. This package has their names, labels and annotations, deletes them and collects them. The inventories of an

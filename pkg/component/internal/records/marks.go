@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -97,9 +98,36 @@ func (m Marks) OriginOf(secret metav1.Object) *Origin {
 	return parseOrigin(secret.GetAnnotations()[m.name(annotationOrigin)])
 }
 
-// After returns the reference of the inventory that the inventory in a Secret replaces, empty if it is not known.
+// After returns the reference of the inventory that the inventory in a Secret replaces, empty if it is not known. For a
+// rendering, it returns the id of the rendering that it replaces, empty if it replaces none.
 func (m Marks) After(secret metav1.Object) string {
 	return secret.GetAnnotations()[m.name(annotationAfter)]
+}
+
+// mayBeNamed reports whether the next write of a status may name the record that a Secret is a part of. named is the id
+// of the record that the status names now, empty if it names none. A process that writes a record names it afterwards,
+// unless another process has named another record in between. So the status names this record, or the record that this
+// record replaces.
+func (m Marks) mayBeNamed(secret metav1.Object, named string) bool {
+	return IDOf(secret.GetName()) == named || m.After(secret) == named
+}
+
+// isNamed reports whether a status names the record that a Secret is a part of. A rendering also counts as named if the
+// status names the rendering that it replaces, because it is not stale. isNamed returns true for a Secret that is not
+// part of a record, and false for a Secret of the kind Externals, which no status names.
+func (m Marks) isNamed(status *metav1alpha1.Status, secret metav1.Object) bool {
+	name := secret.GetName()
+	switch kindOf(name) {
+	case Phases:
+		return IDOf(name) == status.PhaseRecord
+	case Rendering:
+		return status.RenderedSet != "" && m.mayBeNamed(secret, status.RenderedSet)
+	case Inventory:
+		return status.HasInventoryRecord() && strings.HasPrefix(name, status.InventoryRecord.Name+"-")
+	case Externals:
+		return false
+	}
+	return true
 }
 
 // written returns the time when a record was written, as a text.

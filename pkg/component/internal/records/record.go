@@ -113,7 +113,8 @@ type Record struct {
 	// Capabilities is the text of the capabilities that a rendering asked for; see lookup.Recall. It is empty for other
 	// kinds.
 	Capabilities string
-	// After identifies the inventory that this inventory replaces; see components.InventoryRef.ID.
+	// After identifies the record that this record replaces: by components.InventoryRef.ID for an inventory, and by the id
+	// of the record for a rendering. It is empty if a rendering replaces none, and for other kinds.
 	After string
 }
 
@@ -206,22 +207,6 @@ func OfKind(secrets []metav1.PartialObjectMetadata, kind Kind) []metav1.PartialO
 	return slices.DeleteFunc(slices.Clone(secrets), func(secret metav1.PartialObjectMetadata) bool {
 		return kindOf(secret.Name) != kind
 	})
-}
-
-// isNamed reports whether a status names the record that a Secret is a part of. It returns true for a Secret that is
-// not part of a record, and false for a Secret of the kind Externals, which no status names.
-func isNamed(status *metav1alpha1.Status, secretName string) bool {
-	switch kindOf(secretName) {
-	case Phases:
-		return IDOf(secretName) == status.PhaseRecord
-	case Rendering:
-		return IDOf(secretName) == status.RenderedSet
-	case Inventory:
-		return status.HasInventoryRecord() && strings.HasPrefix(secretName, status.InventoryRecord.Name+"-")
-	case Externals:
-		return false
-	}
-	return true
 }
 
 // Encode returns the content of a record as compressed JSON, in parts that fit into one Secret each.

@@ -30,20 +30,33 @@ func (r Remover) Delete(ctx context.Context, owner manifests.Owner, kind Kind, i
 type Naming struct {
 	Owner manifests.Owner
 	Kind  Kind
-	// ID is the id of the record that the status names.
+	// ID is the id of the record that the status names, empty if it names none.
 	ID string
+	// Confirm returns an error if the stored status names another record than ID. It is called before the first
+	// deletion. It is nil if the caller has just written the status.
+	Confirm func(context.Context) error
 }
 
-// DeleteUnnamed deletes the records of a kind that the status does not name. It sends no request if m has no evidence of
-// unnamed records. If this process has not seen such a record itself, and the operator may not list Secrets,
-// DeleteUnnamed returns no error, and the next call tries the deletion again.
+// DeleteUnnamed deletes the stale records of a kind: those that the status does not name, and whose previous record it
+// does not name either. It keeps a record whose previous record the status names, because another operator process may
+// be about to name the record. DeleteUnnamed sends no request if m has no evidence of unnamed records. If this process
+// has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no error, and the next
+// call tries the deletion again.
 func (r Remover) DeleteUnnamed(ctx context.Context, m *State, n Naming) error {
 	if !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
 		return nil
 	}
 	found, err := r.store.Find(ctx, n.Owner, n.Kind, m.previous(n.Kind)...)
+	stale := slices.DeleteFunc(found, func(secret metav1.PartialObjectMetadata) bool {
+		return r.store.Marks.mayBeNamed(&secret, n.ID)
+	})
+	if err == nil && len(stale) > 0 && n.Confirm != nil {
+		if err := n.Confirm(ctx); err != nil {
+			return err
+		}
+	}
 	if err == nil {
-		err = r.deleteEach(ctx, slices.DeleteFunc(found, HasID(n.ID)))
+		err = r.deleteEach(ctx, stale)
 	}
 	if err := r.unlessNamespaceGoes(ctx, n.Owner, n.Kind, err); err != nil {
 		return err

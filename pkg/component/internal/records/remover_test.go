@@ -1,12 +1,15 @@
 package records
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 )
 
 func TestRecordsAreDeletedByKindAndOwner(t *testing.T) {
@@ -118,11 +121,107 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	}
 }
 
+// writeAfter writes a rendering that replaces another one.
+func writeAfter(t *testing.T, s *Store, id, previous string) {
+	t.Helper()
+	parts, err := Encode(Rendering, []string{"one"})
+	if err == nil {
+		err = s.Write(t.Context(), owner("app"), Record{Kind: Rendering, ID: id, After: previous}, parts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The rows are the points at which a process may have crashed, and the records of two processes.
+func TestARenderingIsStaleIfTheStatusNamesNeitherItNorThePreviousOne(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		// exist are the renderings that exist, each with the one that it replaces. named is the one that the status names.
+		exist map[string]string
+		named string
+		stays []string
+		// unreported is set if the Collector reports no record as unnamed.
+		unreported bool
+	}{
+		{
+			"the status does not name a written record yet",
+			map[string]string{"r5": "r4", "r6": "r5"}, "r5", []string{"r5", "r6"}, true,
+		},
+		{
+			"another record was named after a crash before the status named a record",
+			map[string]string{"r5": "r4", "r6": "r5", "r6b": "r5"}, "r6b", []string{"r6b"}, false,
+		},
+		{
+			"the previous record was not deleted",
+			map[string]string{"r5": "r4", "r6": "r5"}, "r6", []string{"r6"}, false,
+		},
+		{
+			"no record is named yet, and two were written",
+			map[string]string{"first": "", "second": ""}, "", []string{"first", "second"}, false,
+		},
+		{
+			"one of two first records is named",
+			map[string]string{"first": "", "second": ""}, "second", []string{"second"}, false,
+		},
+		{
+			"of two processes, one has named its record, and the other has not written its status",
+			map[string]string{"a": "r5", "b": "r5"}, "b", []string{"b"}, false,
+		},
+		{
+			"an earlier version of the operator wrote the record",
+			map[string]string{"r5": "", "r6": ""}, "r5", []string{"r5"}, false,
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			c, s := newCluster(t)
+			for id, previous := range test.exist {
+				writeAfter(t, s, id, previous)
+			}
+			known := &components{cached: map[string]Component{
+				owner("app").ID(): {Status: &metav1alpha1.Status{RenderedSet: test.named}},
+			}}
+			(&Collector{Store: s, Components: known}).reportUnnamed(c.All(), known.cached)
+			g.Expect(len(known.unnamed) == 0).To(Equal(test.unreported), "reported: %q", known.unnamed)
+
+			m, confirmed := &State{}, 0
+			m.AddUnnamed(Rendering)
+			confirm := func(context.Context) error { confirmed++; return nil }
+			naming := Naming{Owner: owner("app"), Kind: Rendering, ID: test.named, Confirm: confirm}
+			g.Expect(s.Remover.DeleteUnnamed(t.Context(), m, naming)).To(Succeed())
+			var left []string
+			for _, name := range c.Names("shop") {
+				left = append(left, IDOf(name))
+			}
+			g.Expect(left).To(ConsistOf(test.stays))
+			g.Expect(confirmed == 1).To(Equal(len(test.stays) < len(test.exist)),
+				"the status is confirmed once, and only before a deletion")
+			g.Expect(m.evidenceOf(Rendering)).To(Equal(noEvidence))
+		})
+	}
+}
+
+func TestNothingIsDeletedIfTheStatusNamesAnotherRecord(t *testing.T) {
+	g := NewWithT(t)
+	c, s := newCluster(t)
+	writeAfter(t, s, "r7", "r6")
+	m := &State{}
+	m.AddUnnamed(Rendering)
+	changed := apierrors.NewConflict(secretResource.GroupResource(), "app", nil)
+	naming := Naming{
+		Owner: owner("app"), Kind: Rendering, ID: "r5", Confirm: func(context.Context) error { return changed },
+	}
+	g.Expect(s.Remover.DeleteUnnamed(t.Context(), m, naming)).To(MatchError(changed))
+	g.Expect(c.Secrets).To(HaveLen(1))
+	g.Expect(m.evidenceOf(Rendering)).To(Equal(seen), "the next pass must look for stale records again")
+}
+
 func TestNoRecordIsLeftOfAComponentThatNeedsNone(t *testing.T) {
 	g := NewWithT(t)
 	c, s := newCluster(t)
-	write(t, s, owner("app"), Rendering, "first")
-	write(t, s, owner("app"), Rendering, "second")
+	writeAfter(t, s, "first", "")
+	writeAfter(t, s, "second", "first")
 	m := &State{}
 	g.Expect(s.Remover.DeleteLeft(t.Context(), m, owner("app"), Rendering)).To(Succeed())
 	g.Expect(c.Secrets).To(HaveLen(2), "this process has no evidence of unnamed records")

@@ -1,0 +1,215 @@
+package inventory
+
+import (
+	"errors"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
+)
+
+// pinnedSet returns a rendering with pinned values.
+func pinnedSet(id string) Set {
+	return Set{ID: id, Note: "data.password", Manifests: func() ([]*unstructured.Unstructured, error) {
+		return []*unstructured.Unstructured{{Object: map[string]any{"kind": id}}}, nil
+	}}
+}
+
+func TestPinnedRenderingsAreRecorded(t *testing.T) {
+	c := newCluster(t)
+	for _, id := range []string{"a", "b"} {
+		if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet(id)); err != nil {
+			t.Fatal(err)
+		}
+		got := c.secretsOf(records.Rendering)
+		if len(got) != 1 || records.IDOf(got[0]) != id || c.load().Status.RenderedSet != id {
+			t.Errorf("the Secrets %q remain, and the status names %q", got, c.load().Status.RenderedSet)
+		}
+	}
+	c.Requests = nil
+	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet("b")); err != nil || len(c.Requests) > 0 {
+		t.Errorf("a second Record of the same pinned rendering returned %v, with the requests %q", err, c.Requests)
+	}
+	c.restart()
+	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet("b")); err != nil ||
+		len(c.secretsOf(records.Rendering)) != 1 {
+		t.Errorf("Record of the same pinned rendering after a restart returned %v", err)
+	}
+	p := c.load()
+	clear(c.Secrets)
+	c.store.States.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), pinnedSet("b")); err != nil ||
+		len(c.secretsOf(records.Rendering)) != 1 {
+		t.Errorf("Record of a lost pinned rendering returned %v", err)
+	}
+	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" ||
+		len(c.Secrets) > 0 {
+		t.Errorf("End for the pinned rendering returned %v, and %d Secrets remain", err, len(c.Secrets))
+	}
+}
+
+// begin loads the component and begins a pass over it.
+func (c *cluster) begin() *part {
+	c.t.Helper()
+	p := c.load()
+	c.passes.Begin(app).Loaded(p)
+	return p
+}
+
+// pin makes the part of a pass that records a rendering.
+func (c *cluster) pin(id string) error {
+	c.t.Helper()
+	return c.store.Pinned().Record(c.t.Context(), c.begin(), c.owner(), pinnedSet(id))
+}
+
+// renderings returns the ids of the recorded renderings.
+func (c *cluster) renderings() []string {
+	c.t.Helper()
+	names := c.secretsOf(records.Rendering)
+	for i := range names {
+		names[i] = records.IDOf(names[i])
+	}
+	return names
+}
+
+// found reports all Secrets as unnamed, as the garbage collection does after a start.
+func (c *cluster) found() {
+	for _, secret := range c.All() {
+		c.states.Of(app).Records.AddUnnamedSecret(secret)
+	}
+}
+
+// recall restarts the process, which then reads a recorded rendering.
+func (c *cluster) recall(id string) {
+	c.restart()
+	c.states.Of(app).Records.SetID(records.Rendering, id)
+	c.found()
+}
+
+var errCrash = errors.New("the process ends here")
+
+func TestACrashBeforeTheStatusNamesARendering(t *testing.T) {
+	for name, test := range map[string]struct {
+		// next is the rendering of the next process.
+		next string
+		want []string
+	}{
+		"keeps both records while the status names the previous one": {"r5", []string{"r5", "r6"}},
+		"leaves no record when a later one is named":                 {"r6b", []string{"r6b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			c := newCluster(t)
+			g.Expect(c.pin("r5")).To(Succeed())
+			c.beforeStatus = func() error { return errCrash }
+			g.Expect(c.pin("r6")).To(MatchError(errCrash))
+			g.Expect(c.load().Status.RenderedSet).To(Equal("r5"))
+			g.Expect(c.renderings()).To(ConsistOf("r5", "r6"))
+
+			c.beforeStatus = nil
+			c.recall("r5")
+			g.Expect(c.pin(test.next)).To(Succeed())
+			g.Expect(c.load().Status.RenderedSet).To(Equal(test.next))
+			g.Expect(c.renderings()).To(ConsistOf(test.want))
+		})
+	}
+}
+
+func TestACrashBeforeThePreviousRenderingIsDeleted(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	g.Expect(c.pin("r5")).To(Succeed())
+	c.Refuse = func(verb, _ string) error {
+		if verb == "delete" {
+			return errCrash
+		}
+		return nil
+	}
+	g.Expect(c.pin("r6")).NotTo(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(Equal("r6"))
+	g.Expect(c.renderings()).To(ConsistOf("r5", "r6"))
+
+	c.Refuse = nil
+	c.recall("r6")
+	g.Expect(c.pin("r6")).To(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("r6"))
+}
+
+func TestACrashBeforeTheFirstRenderingIsWritten(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	c.Refuse = func(verb, _ string) error {
+		if verb == "patch" {
+			return errCrash
+		}
+		return nil
+	}
+	g.Expect(c.pin("r1")).NotTo(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(Equal("r1"))
+
+	c.Refuse = nil
+	c.restart()
+	g.Expect(c.pin("r1b")).To(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(Equal("r1b"))
+	g.Expect(c.renderings()).To(ConsistOf("r1b"))
+}
+
+// other returns another operator process for the same component.
+func (c *cluster) other() *cluster {
+	another := *c
+	another.restart()
+	return &another
+}
+
+func TestOfTwoOperatorsThatRecordARenderingOneNamesIt(t *testing.T) {
+	g := NewWithT(t)
+	a := newCluster(t)
+	b := a.other()
+	g.Expect(a.pin("r5")).To(Succeed())
+	p := a.begin()
+	g.Expect(b.pin("theirs")).To(Succeed())
+	g.Expect(b.renderings()).To(ConsistOf("theirs"))
+
+	err := a.store.Pinned().Record(t.Context(), p, a.owner(), pinnedSet("ours"))
+	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+	g.Expect(a.load().Status.RenderedSet).To(Equal("theirs"))
+	g.Expect(a.renderings()).To(ConsistOf("ours", "theirs"))
+
+	// The next pass reads the record that the status names.
+	a.states.Of(app).Records.SetID(records.Rendering, "theirs")
+	g.Expect(a.pin("theirs")).To(Succeed())
+	g.Expect(a.renderings()).To(ConsistOf("theirs"))
+	g.Expect(b.pin("theirs")).To(Succeed())
+	g.Expect(b.renderings()).To(ConsistOf("theirs"))
+}
+
+func TestAnOutdatedOperatorDeletesNoRenderingOfAnother(t *testing.T) {
+	g := NewWithT(t)
+	a := newCluster(t)
+	b := a.other()
+	g.Expect(a.pin("r5")).To(Succeed())
+	p := a.begin()
+	g.Expect(b.pin("r6")).To(Succeed())
+	g.Expect(b.pin("r7")).To(Succeed())
+	a.found()
+	err := a.store.Pinned().Record(t.Context(), p, a.owner(), pinnedSet("r5"))
+	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+	g.Expect(a.renderings()).To(ConsistOf("r7"))
+}
+
+func TestNoRenderingStaysRecordedIfItIsDeterministic(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	g.Expect(c.pin("r5")).To(Succeed())
+	p := c.begin()
+	g.Expect(c.store.Pinned().Record(t.Context(), p, c.owner(), Set{})).To(Succeed())
+	g.Expect(c.renderings()).To(BeEmpty())
+	// The stored status names the rendering until the next write, which is no conflict.
+	g.Expect(c.load().Status.RenderedSet).To(Equal("r5"))
+	g.Expect(c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "first"))).To(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(BeEmpty())
+}
