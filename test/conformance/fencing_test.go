@@ -81,6 +81,41 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		}).Should(Equal(2*count), "the late operator did not send its delayed creates")
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(BeZero())
 	})
+
+	It("of two operators that render generated values at the same time, the one that first writes the status decides; "+
+		"both apply its values, and the record of the other one is deleted", func(ctx SpecContext) {
+		const password = "{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}"
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		stop := runOperator(operator, operatorOptions{generate: &chart{}})
+		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
+		expectReady(ctx, g)
+		settle(ctx, operator)
+		stop()
+		held, before := []*turnstile{}, passes(operator)
+		for range 2 {
+			slow := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
+			runOperator(operator, operatorOptions{generate: &chart{}, transport: slow.wrap})
+			held = append(held, slow)
+		}
+		Eventually(ctx, func() int { return passes(operator) }).Should(BeNumerically(">=", before+2))
+		settle(ctx, operator)
+		changeManifests(ctx, g, password+"\n---\n"+configMap("more", "a"))
+		for _, slow := range held {
+			Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1))
+		}
+		Expect(keptSets(ctx, namespace)).To(HaveLen(3), "both operators have recorded their rendering")
+
+		close(held[0].open)
+		expectReady(ctx, g)
+		made, named := content(ctx, "Secret", namespace, "login"), current(ctx, g).Status.RenderedSet
+		close(held[1].open)
+		Eventually(ctx, func() []string { return namesOf(keptSets(ctx, namespace)) }).
+			Should(ConsistOf(ContainSubstring("-" + named + "-")))
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.RenderedSet).To(Equal(named))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		Expect(namesOf(keptSets(ctx, namespace))).To(ConsistOf(ContainSubstring("-" + named + "-")))
+	})
 })
 
 var _ = Describe("Spec changes during the first pass:", func() {

@@ -134,6 +134,16 @@ var passing = []mutation{
 		"hooks of a reconciler are called at the documented points",
 	},
 	{
+		"of two operators, the second one names its rendering, too", "components/passes.go",
+		`return pass.loaded != nil && pass.rendered != stored.RenderedSet`, `return false`,
+		"of two operators that render generated values at the same time",
+	},
+	{
+		"an operator does not use the rendering that another operator recorded", "rendering/set.go",
+		`return named != "" && named != s.ID &&`, `return false && named != "" && named != s.ID &&`,
+		"of two operators that render generated values at the same time",
+	},
+	{
 		"the watch event of an author's update starts one more pass", "components/authorupdate.go",
 		`return state != nil && state.holdBack(`,
 		`return state != nil && false && state.holdBack(`,
