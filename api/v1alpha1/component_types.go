@@ -202,7 +202,8 @@ type ConfigMapSource struct {
 	Name string `json:"name"`
 }
 
-// ConfigMapsSource names ConfigMaps with the parts of a .tgz archive. Each ConfigMap has a single key, with one part.
+// ConfigMapsSource names ConfigMaps with the parts of a .tgz archive. Each ConfigMap contains a single key, with one
+// part.
 type ConfigMapsSource struct {
 	// Names of the ConfigMaps, in the order of the parts.
 	// +listType=atomic

@@ -219,6 +219,6 @@ var _ = Describe("The definitions in crds/ of a chart", func() {
 			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring(elsewhere+"/theirs")))
 		Expect(level(ctx, namespace)()).To(Equal("one"), "a dependent was changed")
 		Expect(administrator.Delete(ctx, tug)).To(Succeed())
-		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(readError(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))
 })

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	_ "time/tzdata" // Templates convert times between time zones, and the image has no files with time zones.
+	_ "time/tzdata" // Templates convert times between time zones, and the image contains no files with time zones.
 
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"

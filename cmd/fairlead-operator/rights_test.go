@@ -45,7 +45,8 @@ func allow(ctx context.Context, group string, verbs ...string) {
 	Expect(administrator.Create(ctx, role)).To(Succeed())
 }
 
-func gone(ctx context.Context, component *v1alpha1.Component) func() error {
+// readError returns a function that reads a component and returns the error.
+func readError(ctx context.Context, component *v1alpha1.Component) func() error {
 	return func() error {
 		return administrator.Get(ctx, client.ObjectKeyFromObject(component), &v1alpha1.Component{})
 	}
@@ -68,7 +69,7 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 			HavePrefix("DeletionBlocked ForeignInstances: "), ContainSubstring("Tug."+group), ContainSubstring("forbidden"),
 			ContainSubstring(operatorUser)))
 		allow(ctx, group, "list", "watch")
-		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(readError(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(time.Minute))
 
 	It("impersonates the service account of a component, and uses only the rights of this account", func(ctx SpecContext) {
@@ -104,6 +105,6 @@ var _ = Describe("The operator with the rights of config/rbac", func() {
 		allow(ctx, group, "get", "list", "watch", "create", "update", "patch", "delete")
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(HavePrefix("Ready Ready: "))
 		Expect(administrator.Delete(ctx, component)).To(Succeed())
-		Eventually(gone(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
+		Eventually(readError(ctx, component)).WithTimeout(soon).Should(Satisfy(apierrors.IsNotFound))
 	}, SpecTimeout(2*time.Minute))
 })

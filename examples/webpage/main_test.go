@@ -197,7 +197,7 @@ func TestAPageIsServedCheckedAndExposed(t *testing.T) {
 	g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(page), &content)).To(Succeed())
 	g.Expect(content.Data).To(HaveKeyWithValue("index.html", "<h1>Hello again!</h1>"))
 
-	t.Log("a dependent that belongs to somebody else is named, until it is gone")
+	t.Log("a dependent that belongs to somebody else is named until it is deleted")
 	helm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "default", Name: "hello-2", Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"},
 		Annotations: map[string]string{"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "default"},

@@ -71,7 +71,7 @@ func TestAReplicaHoldsTheLeaseUntilAnotherCanTakeItOver(t *testing.T) {
 		if err := l.Update(ctx, held(stored.identity)); err == nil {
 			t.Error("the failure was hidden")
 		}
-		expect("after a renewal that failed, because the former one still counts", true)
+		expect("after a renewal that failed, because the previous one still counts", true)
 		if err := l.Update(ctx, held("")); err == nil {
 			t.Error("the failure was hidden")
 		}

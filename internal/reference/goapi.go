@@ -145,20 +145,20 @@ func receiverOf(d *ast.FuncDecl) string {
 // Vanished returns the names in the lines of an older API that the newer one has no longer, with one of their lines.
 // The members and methods of a type that was removed as a whole are left out.
 func Vanished(older, newer []string) map[string]string {
-	gone := map[string]string{}
+	missing := map[string]string{}
 	for _, line := range older {
 		if _, found := slices.BinarySearch(newer, line); !found {
-			gone[line] = nameIn(line)
+			missing[line] = nameIn(line)
 		}
 	}
 	types := map[string]bool{}
-	for line, name := range gone {
+	for line, name := range missing {
 		if pkg, declaration, _ := strings.Cut(line, ": "); strings.HasPrefix(declaration, "type ") {
 			types[pkg+"."+name] = true
 		}
 	}
 	vanished := map[string]string{}
-	for line, name := range gone {
+	for line, name := range missing {
 		if owner := ownerIn(line); owner == "" || !types[owner] {
 			vanished[name] = line
 		}

@@ -86,7 +86,7 @@ func TestNoFeatureIsMoreStableThanTheAPI(t *testing.T) {
 	}
 }
 
-func TestCompareNamesFindsWhatIsMissingTwiceOrGone(t *testing.T) {
+func TestCompareNamesFindsNamesThatAreMissingTwiceOrUnknown(t *testing.T) {
 	got := reference.CompareNames("flag", []string{"a", "b", "c"}, []reference.Feature{
 		{Feature: "One", Flags: []string{"a", "b"}}, {Feature: "Two", Flags: []string{"b", "gone"}},
 	}, func(f reference.Feature) []string { return f.Flags })

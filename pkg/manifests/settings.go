@@ -83,7 +83,8 @@ const (
 	AnnotationReadyWhen = "ready-when"
 	// AnnotationGoneWhen is a condition on an object that is being deleted: a CEL expression over self, the live object,
 	// such as self.status.phase == "Released". While it is true, the objects that wait for the deletion of this object are
-	// deleted, although this object still exists. An error is not true. An object that is gone needs no condition.
+	// deleted, although this object still exists. An error is not true. An object that no longer exists needs no
+	// condition.
 	AnnotationGoneWhen = "gone-when"
 	// AnnotationExport names values of the live object that other objects of the component use: NAME=EXPRESSION, with a
 	// CEL expression over the object, self. Several are separated by commas or lines. An object may have 16 exports, and

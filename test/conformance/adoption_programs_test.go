@@ -37,7 +37,7 @@ var _ = Describe("Objects of Helm releases:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			HavePrefix("True OwnershipConflict"),
 			ContainSubstring("it belongs to the Helm release "+namespace+
-				"/demo (which keeps it when it is uninstalled, so the release may be gone)"),
+				"/demo (which keeps it when it is uninstalled, so the release may not exist any more)"),
 			ContainSubstring("add {kind: ConfigMap, namespace: "+namespace+", name: settings} to spec.adopt")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetResourceVersion()).
 			To(Equal(orphan.GetResourceVersion()))

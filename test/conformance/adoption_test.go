@@ -157,13 +157,14 @@ var _ = Describe("Objects that another tool claims:", func() {
 			`annotations: {kapp.k14s.io/identity: "v1;elsewhere//ConfigMap/settings;v1"}`),
 	)
 
-	It("a kept object is named as an object of a release that may be gone", func(ctx SpecContext) {
+	It("a kept object is named as an object of a release that may no longer exist", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		existing(ctx, namespace, "annotations: {helm.sh/resource-policy: keep, meta.helm.sh/release-name: web, "+
 			"meta.helm.sh/release-namespace: shop}")
 		g := newGadget(ctx, namespace, "app", configMap("settings", "ours"))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
-			ContainSubstring("the Helm release shop/web (which keeps it when it is uninstalled, so the release may be gone)"))
+			ContainSubstring("the Helm release shop/web (which keeps it when it is uninstalled, so the release may not exist "+
+				"any more)"))
 	})
 
 	It("a component with an empty list takes over nothing, and one without a list takes over what "+

@@ -112,7 +112,7 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		remove(ctx, ours)
 		remove(ctx, theirs)
 		Eventually(ctx, messages(ctx, ours)).
-			Should(ConsistOf(HavePrefix("it is being deleted; it is gone when other controllers")))
+			Should(ConsistOf(HavePrefix("it is being deleted; the deletion ends when other controllers")))
 		Expect(listed(mark)).To(BeZero())
 
 		Eventually(ctx, messages(ctx, ours)).WithTimeout(time.Minute).Should(ConsistOf(

@@ -149,7 +149,7 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 		hold(ctx, far)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", here))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(
-			HavePrefix("False Deleting: waiting until gone: ConfigMap "+there+"/far"),
+			HavePrefix("False Deleting: waiting until deleted: ConfigMap "+there+"/far"),
 			ContainSubstring("listed in "+there+" only")))
 		letGo(ctx, far)
 		expectGone(ctx, g)

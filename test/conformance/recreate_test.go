@@ -156,7 +156,7 @@ var _ = Describe("Dependents with the update policy recreate:", func() {
 
 		changeManifests(ctx, g, settingsMap("a: z", updatePolicy("recreate")))
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,
-			And(HavePrefix("False"), ContainSubstring("created again once it is gone")))
+			And(HavePrefix("False"), ContainSubstring("created again afterwards")))
 		Expect(dataOf(ctx, namespace)).To(Equal(map[string]any{"a": "x"}))
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), `{"metadata":{"finalizers":null}}`)
 		expectReady(ctx, g)

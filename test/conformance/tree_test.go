@@ -111,7 +111,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 			State: result.NodeTerminating,
 			UID:   "1", Message: "it is being deleted",
 		}},
-		"gone": {
+		"missing": {
 			"/v1/ConfigMap/shop/x u=1", nil,
 			tree.Node{State: result.NodeMissing, Reason: tree.ReasonNotFound, Message: "it does not exist"},
 		},
@@ -134,7 +134,7 @@ func TestTreeTellsTheStateOfEachDependent(t *testing.T) {
 			"/v1/ConfigMap/shop/x u=1", live("2", nil),
 			tree.Node{
 				State: result.NodeMissing, UID: "2", Reason: tree.ReasonReplaced,
-				Message: "the recorded object (UID 1) is gone; another object (UID 2) has its name now",
+				Message: "the recorded object (UID 1) no longer exists; another object (UID 2) has its name now",
 			},
 		},
 		"forbidden": {
@@ -289,11 +289,11 @@ func TestADependentWhoseUpdateWasRefusedIsNeverReady(t *testing.T) {
 	nodes := []tree.Node{
 		at("refused", result.NodeReady, "", ""), at("slow", result.NodeInProgress, "", "0/1"),
 		at("fine", result.NodeReady, "", ""), at("ready by now", result.NodeReady, "", ""),
-		at("conflict", result.NodeReady, "", ""), at("gone", result.NodeMissing, tree.ReasonNotFound, "it does not exist"),
+		at("conflict", result.NodeReady, "", ""), at("missing", result.NodeMissing, tree.ReasonNotFound, "it does not exist"),
 	}
 	got := tree.AddFailures(nodes, []metav1alpha1.DependentReport{
 		report("refused", "Invalid"), report("slow", "SomeNewReason"), report("ready by now", "InProgress"),
-		report("conflict", result.ReportRepairConflict), report("gone", "Forbidden"),
+		report("conflict", result.ReportRepairConflict), report("missing", "Forbidden"),
 	})
 	want := slices.Clone(nodes)
 	want[0] = at("refused", result.NodeNotUpdated, "Invalid", "why")

@@ -46,8 +46,8 @@ type InventoryEntry struct {
 	// PrunePolicy is the prune policy at the last write of the entry. If it is empty, the policy is when-ready. The
 	// field is not critical, because a reader that ignores it prunes the object later.
 	PrunePolicy PrunePolicy
-	// Completed is set if the object, such as a Job, completed its work and may be gone, or if it was purged. The object
-	// is not created again until its reconcile policy requires another apply.
+	// Completed is set if the object, such as a Job, completed its work and may no longer exist, or if it was purged. The
+	// object is not created again until its reconcile policy requires another apply.
 	Completed bool
 	// Immutable is a hash of the values that the manifest of the last write sets for fields that cannot change; see
 	// manifests.Object. It is zero if the manifest sets no such field, or if an older version wrote the entry. The
@@ -68,7 +68,7 @@ type InventoryEntry struct {
 	// stays as it is. The field is not critical, because a reader that ignores it evaluates the conditions.
 	LeftOut bool
 	// Phase is the phase of the deletion in which the object is applied. It is empty for ordinary dependents. If Completed
-	// is set and UID is empty, the object has completed its work and is gone, and it is not applied again.
+	// is set and UID is empty, the object completed its work, no longer exists, and is not applied again.
 	Phase string
 	// Occurrence is set for an object that is applied at several points of the order. It is the number, from 1, of the
 	// point that the entry describes. The apply of the object at earlier points is complete. Occurrence is 0 for other

@@ -57,7 +57,7 @@ func TestInventoryEntry(t *testing.T) {
 			"/v1/K//n !on@v0.1=Job.batch%20a%2C%20@b%3F og=c hs=5%2F2",
 		},
 		{
-			"an external that was created, is gone, and is being created again",
+			"an external that was created and deleted, and is being created again",
 			InventoryEntry{
 				Group: "external.fairlead.io", Version: "v1", Kind: "Schema", Name: "n", UID: "t1", External: true, Begun: true,
 				CreationToken: "t2",

@@ -84,7 +84,7 @@ const (
 	// UpdateReplace reads the object and updates it with a PUT request. Fields that other clients or the API server set
 	// are kept.
 	UpdateReplace UpdatePolicy = "replace"
-	// UpdateRecreate deletes the object, waits until it is gone, and creates it again.
+	// UpdateRecreate deletes the object, waits until it no longer exists, and creates it again.
 	UpdateRecreate UpdatePolicy = "recreate"
 	// UpdateSSAMerge uses server-side apply with force. Fields that other field managers own and that are not in the
 	// manifest are kept.

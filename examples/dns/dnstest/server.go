@@ -170,7 +170,7 @@ func send(w http.ResponseWriter, a answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.code)
 	if a.body != nil {
-		_ = json.NewEncoder(w).Encode(a.body) // A client that is gone needs no answer.
+		_ = json.NewEncoder(w).Encode(a.body) // A client that closed the connection needs no answer.
 	}
 }
 

@@ -165,15 +165,15 @@ func (w *world) ready(t *testing.T, site *operator.Site) {
 	NewWithT(t).Eventually(func() string { return w.state(t, site) }, time.Minute).Should(HavePrefix("True"))
 }
 
-// gone is the state of a site that does not exist any more.
-const gone = "gone"
+// absent is the state of a site that does not exist any more.
+const absent = "absent"
 
 // state returns the condition Ready of the site for its current spec.
 func (w *world) state(t *testing.T, site *operator.Site) string {
 	t.Helper()
 	err := w.client.Get(t.Context(), client.ObjectKeyFromObject(site), site)
 	if apierrors.IsNotFound(err) {
-		return gone
+		return absent
 	}
 	if err != nil {
 		return err.Error()
@@ -296,16 +296,16 @@ func testForeign(t *testing.T, w *world) {
 	g := NewWithT(t)
 	g.Expect(w.records(host)).To(HaveLen(2))
 	g.Expect(w.client.Delete(t.Context(), site)).To(Succeed())
-	w.awaitGone(t, site)
+	w.awaitDeletion(t, site)
 	left := w.records(host)
 	g.Expect(left).To(HaveLen(1))
 	g.Expect(left[0].ID).To(Equal(foreign))
 }
 
-// awaitGone waits until the site does not exist any more.
-func (w *world) awaitGone(t *testing.T, site *operator.Site) {
+// awaitDeletion waits until the site does not exist any more.
+func (w *world) awaitDeletion(t *testing.T, site *operator.Site) {
 	t.Helper()
-	NewWithT(t).Eventually(func() string { return w.state(t, site) }, time.Minute).Should(Equal(gone))
+	NewWithT(t).Eventually(func() string { return w.state(t, site) }, time.Minute).Should(Equal(absent))
 }
 
 func testDelete(t *testing.T, w *world) {
@@ -316,7 +316,7 @@ func testDelete(t *testing.T, w *world) {
 	g := NewWithT(t)
 	w.server.Inject(dnstest.Delete, dnstest.Fault{LoseAnswer: true}, dnstest.Fault{Status: 500})
 	g.Expect(w.client.Delete(t.Context(), site)).To(Succeed())
-	w.awaitGone(t, site)
+	w.awaitDeletion(t, site)
 	for _, host := range []string{"www.delete.example.com", "api.delete.example.com"} {
 		g.Expect(w.records(host)).To(BeEmpty())
 	}

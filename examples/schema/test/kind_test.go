@@ -222,7 +222,7 @@ func testInterruptedDelete(t *testing.T, address string) {
 	}
 	execute(t, connect(t, address, adminUser, adminPassword, ""), "DROP DATABASE `orders-halfway`")
 	if _, err := kind.Observe(t.Context(), r); err != nil {
-		t.Errorf("observe: %v, want a schema that is not gone while its user exists", err)
+		t.Errorf("observe: %v, want a schema that exists while its user exists", err)
 	}
 	if err := kind.Delete(t.Context(), r); err != nil {
 		t.Fatal(err)

@@ -25,8 +25,8 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// gone is the state of a Database that does not exist any more.
-const gone = "gone"
+// absent is the state of a Database that does not exist any more.
+const absent = "absent"
 
 // world is a cluster with the operator, and a database server. The tests share them.
 type world struct {
@@ -109,7 +109,7 @@ func (w *world) state(t *testing.T, database *operator.Database) string {
 	t.Helper()
 	err := w.client.Get(t.Context(), client.ObjectKeyFromObject(database), database)
 	if apierrors.IsNotFound(err) {
-		return gone
+		return absent
 	}
 	if err != nil {
 		return err.Error()
@@ -183,7 +183,7 @@ func testTwoOwners(t *testing.T, w *world) {
 	g.Eventually(func() string { return w.state(t, other) }, time.Minute).Should(HavePrefix("False"))
 	g.Eventually(func() string { return w.state(t, other) }, time.Minute).Should(ContainSubstring("owner"))
 	g.Expect(w.client.Delete(t.Context(), other)).To(Succeed())
-	g.Eventually(func() string { return w.state(t, other) }, time.Minute).Should(Equal(gone))
+	g.Eventually(func() string { return w.state(t, other) }, time.Minute).Should(Equal(absent))
 	g.Expect(w.usable(t, "owner")).To(Succeed())
 }
 
@@ -204,7 +204,7 @@ func testDeletion(t *testing.T, w *world) {
 	g.Expect(w.client.Get(t.Context(), client.ObjectKey{Namespace: "kept", Name: "shop-db"}, login)).To(Succeed())
 	for _, database := range []*operator.Database{dropped, kept} {
 		g.Expect(w.client.Delete(t.Context(), database)).To(Succeed())
-		g.Eventually(func() string { return w.state(t, database) }, time.Minute).Should(Equal(gone))
+		g.Eventually(func() string { return w.state(t, database) }, time.Minute).Should(Equal(absent))
 	}
 	g.Expect(connect(t, w.address, "kept", string(login.Data["password"]), "kept").PingContext(t.Context())).To(Succeed())
 	var schemas int

@@ -79,7 +79,7 @@ func (p *run[C]) checkBystanders(ctx context.Context) error {
 			}
 			if time.Now().After(deadline) {
 				return fmt.Errorf("%s %s, an object of others, still has the finalizer of the operator, although the component "+
-					"is gone", now.GetKind(), now.GetName())
+					"was deleted", now.GetKind(), now.GetName())
 			}
 			select {
 			case <-time.After(pollTime):

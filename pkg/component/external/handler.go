@@ -93,7 +93,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have closed the connection
 }
 
 // answer calls the driver.

@@ -94,7 +94,7 @@ func (c HTTPCall) once(ctx context.Context, result any) error {
 	}
 	response, err := client.Do(request)
 	if cause, ok := errors.AsType[*url.Error](err); ok {
-		err = cause.Err // The text of the outer error has the query.
+		err = cause.Err // The text of the outer error contains the query.
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

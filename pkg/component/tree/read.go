@@ -93,7 +93,7 @@ func readNode(ctx context.Context, reader Reader, entry metav1alpha1.InventoryEn
 		node.Message = "an object with this name exists, but the inventory shows no write to it yet"
 	case entry.UID != obj.GetUID():
 		node.State, node.Reason = result.NodeMissing, ReasonReplaced
-		node.Message = fmt.Sprintf("the recorded object (UID %s) is gone; another object (UID %s) has its name now",
+		node.Message = fmt.Sprintf("the recorded object (UID %s) no longer exists; another object (UID %s) has its name now",
 			entry.UID, obj.GetUID())
 	default:
 		node.State, node.Message = readiness(ctx, obj)

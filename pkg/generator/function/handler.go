@@ -126,7 +126,7 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceL
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(body) // the client may have closed the connection
 }
 
 // generate calls the generator and converts a panic to an error. Only the log has the value of the panic.

@@ -38,7 +38,7 @@ func TestTheLabelOfKustomizeIsThatOfItsProgram(t *testing.T) {
 		t.Errorf("the label is %q, and the program has the version %s", label, released[1])
 	}
 	if objects[0].GetLabels()["team"] != "blue" {
-		t.Error("the other labels are gone")
+		t.Error("the other labels were removed")
 	}
 }
 

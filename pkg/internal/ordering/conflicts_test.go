@@ -304,14 +304,15 @@ var conflictRows = []contradictionRow{
 			"remove the setting",
 	},
 	{
-		"an object is applied when its definition is gone", set(builtDefinition(""), builtWidget("phase=post-delete")),
+		"an object is applied when its definition no longer exists",
+		set(builtDefinition(""), builtWidget("phase=post-delete")),
 		"Widget.example.com shop/w: its phase is post-delete, when CustomResourceDefinition.apiextensions.k8s.io " +
-			"widgets.example.com, which defines its type, is gone; give it phase pre-delete",
+			"widgets.example.com, which defines its type, no longer exists; give it phase pre-delete",
 	},
 	{
-		"an object is applied when its namespace is gone", set(builtNamespace(""), builtJob("phase=post-delete")),
-		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which contains it, is gone; give it phase " +
-			"pre-delete, or another namespace",
+		"an object is applied when its namespace no longer exists", set(builtNamespace(""), builtJob("phase=post-delete")),
+		"Job.batch shop/j: its phase is post-delete, when Namespace shop, which contains it, no longer exists; give it " +
+			"phase pre-delete, or another namespace",
 	},
 	{
 		"an object is applied while its definition and its namespace exist",

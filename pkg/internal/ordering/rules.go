@@ -180,7 +180,7 @@ func phasedAfterDefinition(s orders, o manifests.Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its phase is %s, when %s, which defines its type, is gone; give it phase %s",
+		"its phase is %s, when %s, which defines its type, no longer exists; give it phase %s",
 		o.Settings.Phase,
 		definitions[0].first.Key,
 		manifests.PhasePreDelete,
@@ -193,7 +193,7 @@ func phasedAfterNamespace(s orders, o manifests.Object) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"its phase is %s, when %s, which contains it, is gone; give it phase %s, or another namespace",
+		"its phase is %s, when %s, which contains it, no longer exists; give it phase %s, or another namespace",
 		o.Settings.Phase,
 		n.Key,
 		manifests.PhasePreDelete,

@@ -77,7 +77,7 @@ func TestNamesAreUniqueInAPhase(t *testing.T) {
 	}
 }
 
-func TestWhatDoesItsWorkOnceMayBeGoneAfterThat(t *testing.T) {
+func TestAnObjectThatDoesItsWorkOnceMayBeDeletedAfterThat(t *testing.T) {
 	const manifest = "{apiVersion: %s, kind: %s, metadata: {name: a, annotations: {%s}}, spec: {restartPolicy: %s}}"
 	recreate, phase := "shop.example.com/update-policy: recreate", "shop.example.com/phase: pre-delete"
 	for name, c := range map[string]struct {

@@ -55,7 +55,7 @@ func TestFieldsReturnsThePathsOfDifferentFields(t *testing.T) {
 func TestUnifiedMasksSecrets(t *testing.T) {
 	const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: " +
 		"{kubectl.kubernetes.io/last-applied-configuration: 'c2FtZQ=='}}\n"
-	before := object(t, secret+"data: {same: c2FtZQ==, other: b2xk, gone: Z29uZQ==}")
+	before := object(t, secret+"data: {same: c2FtZQ==, other: b2xk, lost: Z29uZQ==}")
 	after := object(t, secret+"data: {same: c2FtZQ==, other: bmV3, more: bW9yZQ==}")
 	text, err := changes.Unified("Secret s", before, after)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestUnifiedMasksSecrets(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"-  gone: '***'", "+  more: '***'", "-  other: '*** (before)'",
+		"-  lost: '***'", "+  more: '***'", "-  other: '*** (before)'",
 		"+  other: '*** (after)'", "   same: '***'",
 	} {
 		if !strings.Contains(text, line+"\n") {

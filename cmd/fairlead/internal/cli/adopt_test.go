@@ -474,7 +474,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		namespace := newNamespace(ctx)
 		operate(namespace)
 		precious := map[string]string{"precious": "x"}
-		gone := func() error {
+		read := func() error {
 			return k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "purged"}, &corev1.ConfigMap{})
 		}
 		lines := "ConfigMap " + namespace + "/purged from field manager kubectl-create\n" +
@@ -487,7 +487,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			To(And(HaveField("Code", 1), HaveField("Err", HavePrefix("would adopt "+lines))))
 		r := fairlead(ctx, namespace, "apply", "shop", dir, "--adopt", "--wait")
 		Expect(r).To(And(HaveField("Code", 0), HaveField("Out", HavePrefix("adopting "+lines))))
-		Eventually(ctx, gone).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Eventually(ctx, read).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
 
 		theirs(ctx, namespace, "purged", precious)
@@ -496,9 +496,9 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			"data: {version: two}"))...)
 		Expect(fairlead(ctx, namespace, "apply", "shop", changed)).To(And(HaveField("Code", 1), HaveField("Out", ""),
 			HaveField("Err", HavePrefix("would adopt "+lines))))
-		Expect(gone()).To(Succeed())
+		Expect(read()).To(Succeed())
 		Expect(fairlead(ctx, namespace, "apply", "shop", changed, "--adopt", "--wait")).To(HaveField("Code", 0))
-		Eventually(ctx, gone).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		Eventually(ctx, read).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		Expect(shopIn(ctx, namespace).Spec.Adopt).To(HaveLen(1))
 	},
 		Entry("by a purge order", "  lost: data.precious: \"x\"\n", "purged.yaml", "apiVersion: v1\nkind: ConfigMap\n"+
@@ -631,7 +631,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		Entry("an adoption without a plan", "leave --skip-plan out", "--adopt", "--skip-plan"),
 		Entry("a cluster that is no UID", `--adopt-cluster "prod": want the UID of the namespace kube-system`,
 			"--adopt-cluster", "prod"),
-		Entry("the former name of a flag", "--skip-render-check is now --skip-plan", "--skip-render-check"),
+		Entry("the previous name of a flag", "--skip-render-check is now --skip-plan", "--skip-render-check"),
 	)
 }))
 

@@ -98,8 +98,8 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(after.Generation).To(Equal(c.Generation + 1))
 		Expect(after.Spec.Source.Inline).To(BeNil())
 		Expect(after.Spec.Source.ConfigMap).To(HaveValue(HaveField("Name", sources(ctx, namespace)[0].Name)))
-		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "gone": null}`),
-			"the given values must replace all former values")
+		Expect(valuesOf(after)).To(MatchJSON(`{"new": [1, 2], "absent": null}`),
+			"the given values must replace all previous values")
 		Expect(after.Spec.Path).To(BeEmpty())
 		Expect(after.Spec.TargetName).To(Equal("store"))
 		Expect(after.Spec.Suspend).To(BeTrue())
@@ -169,7 +169,7 @@ var _ = Describe("apply", onCluster(func() {
 		Expect(k8s.Delete(ctx, c)).To(Succeed())
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", ""))
 		Expect(r.Code).To(Equal(1))
-		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply it again when it is gone; " +
+		Expect(r.Err).To(Equal("fairlead: component.fairlead.io/shop is being deleted; apply it again after its deletion; " +
 			"fairlead status -n " + namespace + " shop shows what it waits for\n"))
 		Expect(sources(ctx, namespace)).To(BeEmpty())
 

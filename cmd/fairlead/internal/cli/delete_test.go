@@ -86,7 +86,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(r.Code).To(Equal(2))
 	})
 
-	It("passes over a component that is gone when its turn comes", func(ctx SpecContext) {
+	It("passes over a component that does not exist when its turn comes", func(ctx SpecContext) {
 		for _, name := range []string{"shop", "web"} {
 			release(ctx, held(ctx, namespace, name))
 		}
@@ -109,8 +109,8 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(r.Code).To(Equal(code), r.Err)
 		Expect(shopIn(ctx, namespace).DeletionTimestamp).To(BeNil())
 	},
-		Entry("does not exist", "shop gone missing", 1,
-			"component.fairlead.io/gone does not exist", "component.fairlead.io/missing does not exist"),
+		Entry("does not exist", "shop deleted missing", 1,
+			"component.fairlead.io/deleted does not exist", "component.fairlead.io/missing does not exist"),
 		Entry("has a malformed name", "shop a/b/c x/", 2, `component "a/b/c": `, `component "x/": `),
 		Entry("is of a type that is not served", "shop sprockets/a", 2, `does not serve a type "sprockets"`),
 		Entry("is no component", "shop namespace/NS", 1, "does not have the status of a component"),
@@ -146,7 +146,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(r.Code).To(Equal(1))
 	})
 
-	It("prints a blocker at once and the remaining dependents, until the component is gone", func(ctx SpecContext) {
+	It("prints a blocker at once and the remaining dependents, until the component is deleted", func(ctx SpecContext) {
 		held(ctx, namespace, "shop")
 		p := start(ctx, namespace, "delete", "shop", "--wait")
 		Eventually(ctx, p.out).Should(gbytes.Say("deletion requested\nthe operator has not started the deletion yet\n"))
@@ -159,7 +159,7 @@ var _ = Describe("delete", onCluster(func() {
 		going.Reason = "NotGone"
 		report(ctx, c, deletion(metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, "", going))
 		Eventually(ctx, p.out).
-			Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is gone: NotGone"))
+			Should(gbytes.Say("deleting: 1 left\nwave 1: waiting until Deployment.apps shop/web is deleted: NotGone"))
 		release(ctx, c)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)))
 		Expect(p.out).To(gbytes.Say("component.fairlead.io/shop deleted\n$"))
@@ -274,7 +274,7 @@ var _ = Describe("delete", onCluster(func() {
 		Expect(k8s.Patch(ctx, source, unhold)).To(Succeed())
 	})
 
-	It("waits until the component's sources are gone, and keeps those of other components", func(ctx SpecContext) {
+	It("waits until the component's sources are deleted, and keeps those of other components", func(ctx SpecContext) {
 		c := held(ctx, namespace, "shop")
 		source := func(name string, owners ...metav1.OwnerReference) *corev1.ConfigMap {
 			m := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{

@@ -62,7 +62,7 @@ var _ = Describe("The ready-made operator with services that have further method
 		settings := &corev1.ConfigMap{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, settings)).To(Succeed())
 		Expect(settings.Data).To(HaveKeyWithValue("id", cloud.Things()[0].ID))
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
 	},
 		Entry("has the method find", func(things componenttest.Things) external.Driver {
@@ -116,7 +116,7 @@ spec: {value: "{{ . }}"}
 			}
 			return ""
 		}).Should(Equal(value))
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
 	})
 
@@ -153,7 +153,7 @@ spec: {value: "{{ . }}"}
 		Eventually(ctx, stateOf(ctx, namespace)).Should(HavePrefix("Ready"))
 		Expect(presented.Load()).To(BeNumerically(">", 0))
 		Expect(cloud.Things()).To(HaveLen(1))
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
 	})
 }))

@@ -135,17 +135,17 @@ func changeShop(ctx context.Context, namespace string, change func(*v1alpha1.Com
 	Expect(k8s.Patch(ctx, c, client.MergeFrom(base))).To(Succeed())
 }
 
-// goneShop deletes the component "shop", and waits until it is gone.
-func goneShop(ctx context.Context, namespace string) {
+// deleteShop deletes the component "shop", and waits until it no longer exists.
+func deleteShop(ctx context.Context, namespace string) {
 	GinkgoHelper()
 	c := shopIn(ctx, namespace)
 	Expect(k8s.Delete(ctx, c)).To(Succeed())
 	Eventually(ctx, func() string {
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
-			return "gone"
+			return "absent"
 		}
 		return fmt.Sprint(c.Status.State, c.Status.Waiting)
-	}).Should(Equal("gone"))
+	}).Should(Equal("absent"))
 }
 
 // losesAnswers is a fault: creates take effect, and their answers are lost.
@@ -248,7 +248,7 @@ var _ = Describe("The ready-made operator with externals", onCluster(func() {
 		Eventually(ctx, func() int64 { return shopIn(ctx, namespace).Status.Revision }).
 			Should(Equal(revision+3), "a changed service makes no revision")
 
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
 		Expect(cloud.Calls("Create")).To(Equal(1))
 		Eventually(ctx, finalizers(other)).Should(BeEmpty())
@@ -292,7 +292,7 @@ var _ = Describe("The ready-made operator with externals", onCluster(func() {
 		r = fairlead(ctx, namespace, "external", "resolve", "shop", "Thing/one", "--id", made.ID)
 		Expect(r.Code).To(Equal(1))
 		Expect(r.Err).To(Equal("fairlead: Thing/one of component.fairlead.io/shop needs no answer: it is Ready\n"))
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 		Expect(cloud.Things()).To(BeEmpty())
 	})
 
@@ -492,7 +492,7 @@ spec: {value: "{{ . }}"}
 			c.Spec.Values.Raw = []byte(`{"value":"blue"}`)
 		})
 		Eventually(ctx, cloud.Things).Should(ConsistOf(HaveField("Value", "blue")))
-		goneShop(ctx, namespace)
+		deleteShop(ctx, namespace)
 	})
 
 	It("creates an external again that does not exist", func(ctx SpecContext) {

@@ -99,11 +99,11 @@ var _ = Describe("fairlead test", onCluster(func() {
 		Eventually(ctx, func() bool {
 			err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "b"}, pod)
 			return err == nil && pod.UID != previous
-		}).Should(BeTrue(), "the pod of the former test was not replaced")
+		}).Should(BeTrue(), "the pod of the previous test was not replaced")
 		endPod(ctx, namespace, "b", corev1.PodSucceeded)
 		Eventually(ctx, p.code).Should(Receive(Equal(0)), "the command must succeed after the named test alone")
 		Expect(k8s.Get(ctx, results, claim)).To(Succeed())
-		Expect(claim.UID).To(Equal(used), "the command replaced the claim of the former run")
+		Expect(claim.UID).To(Equal(used), "the command replaced the claim of the previous run")
 		Expect(claim.DeletionTimestamp).To(BeNil(), "the command deleted a claim")
 	})
 

@@ -48,7 +48,7 @@ var _ = Describe("tree", onCluster(func() {
 			`/shop: Progressing, 1/2 dependents ready, revision 1$`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^0 +ConfigMap +` + namespace + `/settings +Ready$`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^0 +Secret +` + namespace +
-			`/db +Missing +Replaced: the recorded object \(UID other\) is gone`))
+			`/db +Missing +Replaced: the recorded object \(UID other\) no longer exists`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^1 +Deployment.apps +` + namespace + `/web +Missing +NotFound: it does not exist$`))
 		Expect(r.Out).To(MatchRegexp(`(?m)^2 +Widget.nowhere.example.com +` + namespace + `/w +Unknown +KindNotServed: `))
 

@@ -83,7 +83,7 @@ func (k *checker) check(ctx context.Context, n need) error {
 	}
 	mapping, err := k.client.RESTMapper().RESTMapping(n.kind.GroupKind(), versions...)
 	if meta.IsNoMatchError(err) {
-		return nil // The objects are gone with their type, or the plan names the type as not served.
+		return nil // The objects were deleted with their type, or the plan names the type as not served.
 	}
 	if err != nil {
 		k.report.Missing = append(k.report.Missing, Missing{

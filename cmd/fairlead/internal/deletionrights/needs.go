@@ -29,7 +29,7 @@ type need struct {
 const (
 	whyDelete    = "to delete dependents"
 	whyRelease   = "to release dependents"
-	whyConfirm   = "to confirm that dependents are gone"
+	whyConfirm   = "to confirm that dependents were deleted"
 	whyInstances = "to find foreign instances, which would be deleted with their definition"
 )
 

@@ -18,7 +18,7 @@ import (
 
 func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 	resource := corev1.Resource("pods/log")
-	gone := apierrors.NewNotFound(resource, "a")
+	missing := apierrors.NewNotFound(resource, "a")
 	early := apierrors.NewBadRequest("not started")
 	hidden := apierrors.NewForbidden(resource, "c", errors.New(`User "jane" cannot get resource "pods/log"`))
 	for _, c := range []struct {
@@ -31,17 +31,17 @@ func TestALogThatCannotBeReadHidesNoOther(t *testing.T) {
 		{"no request fails", [3]answer{}, exit.Yes, "<nil>", nil},
 		{
 			"two requests are refused",
-			[3]answer{{err: gone}, {}, {err: early}},
+			[3]answer{{err: missing}, {}, {err: early}},
 			exit.No,
-			"pod/a/main: " + gone.Error(),
+			"pod/a/main: " + missing.Error(),
 			[]string{"pod/c/main: " + early.Error()},
 		},
 		{
 			"a request is refused, and a later log is forbidden",
-			[3]answer{{err: gone}, {}, {err: hidden}},
+			[3]answer{{err: missing}, {}, {err: hidden}},
 			exit.NotAsked,
 			"pod/c/main: " + hidden.Error(),
-			[]string{"pod/a/main: " + gone.Error()},
+			[]string{"pod/a/main: " + missing.Error()},
 		},
 		{
 			"a connection is interrupted",

@@ -134,7 +134,7 @@ func OfDeletion(s metav1alpha1.Status, generation int64) Report {
 		return Report{Result: Blocked, Lines: append([]string{text}, blockedLines(s)...), Summary: text}
 	}
 	lines := []string{explain(ready)}
-	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, untilGone) {
+	if namesDependents(ready, s) && slices.ContainsFunc(s.Waiting, waitsForDeletion) {
 		lines = append([]string{fmt.Sprintf("deleting: %d left", s.Dependents.Total)}, waitingLines(s)...)
 	}
 	return Report{Result: Waiting, Lines: lines, Summary: whoIsWaitedFor(s, ready)}
@@ -202,9 +202,9 @@ func currentWave(waiting []metav1alpha1.DependentReport) int32 {
 // isHeldUp reports whether a dependent waits for a dependency instead of a wave.
 func isHeldUp(w metav1alpha1.DependentReport) bool { return w.Reason == result.ReportDependency }
 
-// untilGone reports whether the component waits until a dependent is gone. Otherwise it waits until the dependent is
-// ready or, for a hook of the deletion, complete.
-func untilGone(w metav1alpha1.DependentReport) bool {
+// waitsForDeletion reports whether the component waits for the deletion of a dependent. Otherwise the component waits
+// until the dependent is ready or, for a hook of the deletion, complete.
+func waitsForDeletion(w metav1alpha1.DependentReport) bool {
 	return slices.Contains([]string{"NotGone", "Terminating", "NamespaceNotEmpty"}, w.Reason)
 }
 
@@ -216,8 +216,8 @@ func waitingLines(s metav1alpha1.Status) []string {
 			continue
 		}
 		format := "wave %d: waiting for %s: %s"
-		if untilGone(w) {
-			format = "wave %d: waiting until %s is gone: %s"
+		if waitsForDeletion(w) {
+			format = "wave %d: waiting until %s is deleted: %s"
 		}
 		lines = append(lines, fmt.Sprintf(format, w.Wave, w.Dependent, reasonOf(w)))
 	}

@@ -73,7 +73,7 @@ var _ = Describe("OfApply", func() {
 			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonRetrying,
 				"the webhook does not serve"), 5, 6, 6),
 			counting(at(2, metav1alpha1.StateProgressing, metav1.ConditionFalse, metav1alpha1.ReasonDependentsNotGone,
-				"waiting until gone"), 6, 6, 7,
+				"waiting until deleted"), 6, 6, 7,
 				report(-1, "Job.batch shop/migrate-old", "NotGone", "it is being deleted")),
 			counting(at(2, metav1alpha1.StateReady, metav1.ConditionTrue, metav1alpha1.ReasonReady, "6 dependents are ready"), 6,
 				6, 6),
@@ -95,7 +95,7 @@ var _ = Describe("OfApply", func() {
 			"wave 2: waiting for Ingress.networking.k8s.io shop/web: InProgress",
 			"Retrying: the webhook does not serve",
 			"6/6 ready, pruning",
-			"wave -1: waiting until Job.batch shop/migrate-old is gone: NotGone: it is being deleted",
+			"wave -1: waiting until Job.batch shop/migrate-old is deleted: NotGone: it is being deleted",
 			"ready: 6/6 dependents, revision 2",
 		}))
 		Expect(results[:9]).To(HaveEach(progress.Waiting), "the condition Ready of an old generation must be ignored")
@@ -115,7 +115,7 @@ var _ = Describe("OfApply", func() {
 			Summary: "waiting for ScaledObject.keda.sh shop/web (KindNotServed: it is not served)",
 		}))
 		Expect(progress.OfApply(status, 3).Unserved).To(BeFalse(),
-			"the status is of a former generation, so it must not show unserved types")
+			"the status is of a previous generation, so it must not show unserved types")
 		Expect(progress.OfApply(notReady(1, web), 2).Unserved).To(BeFalse(),
 			"an incomplete report must not state that the component waits only for unserved types")
 	})
@@ -149,7 +149,8 @@ var _ = Describe("OfApply", func() {
 
 var _ = Describe("OfDeletion", func() {
 	deleting := func(total int32, waiting ...metav1alpha1.DependentReport) metav1alpha1.Status {
-		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting, "waiting until gone: them")
+		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
+			"waiting until deleted: them")
 		return counting(s, 0, 0, total, waiting...)
 	}
 
@@ -173,9 +174,9 @@ var _ = Describe("OfDeletion", func() {
 				"Widget.demo.example.com exists: " +
 				"team/mine; delete these instances, and the deletion continues",
 			"deleting: 4 left",
-			"wave -1: waiting until Deployment.apps shop/web is gone: Terminating: it is being deleted",
+			"wave -1: waiting until Deployment.apps shop/web is deleted: Terminating: it is being deleted",
 			"deleting: 1 left",
-			"wave 0: waiting until Namespace shop is gone: NotGone",
+			"wave 0: waiting until Namespace shop is deleted: NotGone",
 			"DependentFailed: cannot be deleted: Namespace shop",
 		}))
 		Expect(reports[1].Result).To(Equal(progress.Blocked))
@@ -200,7 +201,7 @@ var _ = Describe("OfDeletion", func() {
 			"want one line, because the condition names a single type")
 	})
 
-	It("reports that it waits until a hook is complete, not until it is gone", func() {
+	It("reports that it waits until a hook is complete, not until it is deleted", func() {
 		s := at(3, metav1alpha1.StateDeleting, metav1.ConditionFalse, metav1alpha1.ReasonDeleting,
 			"phase pre-delete: waiting until complete: Job.batch shop/backup (Job in progress)")
 		s = counting(s, 0, 1, 5, report(0, "Job.batch shop/backup", "InProgress", "Job in progress"))
@@ -214,7 +215,7 @@ var _ = Describe("OfDeletion", func() {
 		s := deleting(2, report(0, "Deployment.apps shop/web", "NotGone", "pods may hold it"),
 			report(0, "ConfigMap shop/a", "InternalError", "no"))
 		Expect(progress.OfDeletion(s, 3).Lines).To(Equal([]string{
-			"deleting: 2 left", "wave 0: waiting until Deployment.apps shop/web is gone: NotGone: pods may hold it",
+			"deleting: 2 left", "wave 0: waiting until Deployment.apps shop/web is deleted: NotGone: pods may hold it",
 			"wave 0: waiting for ConfigMap shop/a: InternalError: no",
 		}))
 	})

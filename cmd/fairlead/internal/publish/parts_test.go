@@ -203,8 +203,8 @@ var _ = Describe("Publish, with a source of several ConfigMaps", func() {
 			o ...client.UpdateOption,
 		) error {
 			if obj.GetName() == "shop" {
-				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: partsOf(archive)[1]}}
-				Expect(client.IgnoreNotFound(c.Delete(ctx, gone))).To(Succeed())
+				part := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: partsOf(archive)[1]}}
+				Expect(client.IgnoreNotFound(c.Delete(ctx, part))).To(Succeed())
 			}
 			return c.Update(ctx, obj, o...)
 		}}, shop())

@@ -147,8 +147,8 @@ func (p *Publisher) find(ctx context.Context, r Request) (*unstructured.Unstruct
 		return nil, err
 	}
 	if obj.GetDeletionTimestamp() != nil {
-		return nil, exit.Refuse("%s is being deleted; apply it again when it is gone; %s shows what it waits for%s", r.Target,
-			r.Target.Command("status"), r.otherAccount())
+		return nil, exit.Refuse("%s is being deleted; apply it again after its deletion; %s shows what it waits for%s",
+			r.Target, r.Target.Command("status"), r.otherAccount())
 	}
 	return obj, nil
 }

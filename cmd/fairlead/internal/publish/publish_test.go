@@ -272,8 +272,8 @@ var _ = Describe("Publish", func() {
 			o ...client.UpdateOption,
 		) error {
 			if obj.GetName() == "shop" {
-				gone := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: nameOf(folder())}}
-				Expect(c.Delete(ctx, gone)).To(Succeed())
+				source := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "apps", Name: nameOf(folder())}}
+				Expect(c.Delete(ctx, source)).To(Succeed())
 			}
 			return c.Update(ctx, obj, o...)
 		}}, shop())

@@ -210,7 +210,7 @@ func next(status metav1alpha1.Status, settings Settings, c Component) string {
 	case status.State == metav1alpha1.StateSuspended:
 		return "when it is resumed"
 	case ready == metav1alpha1.ReasonForeignFinalizers:
-		return "when the finalizers of other controllers are gone"
+		return "when other controllers have removed their finalizers"
 	case ready == metav1alpha1.ReasonRetrying:
 		return "within a minute, with back-off, and " + change
 	case status.State == metav1alpha1.StateStalled, status.State == metav1alpha1.StateDeletionBlocked,

@@ -111,9 +111,9 @@ func (w *Waiter) until(
 	})
 }
 
-// Gone waits until the component is gone. It shows at once that a deletion is blocked, but continues to wait, because
-// the deletion proceeds when the blocker is gone.
-func (w *Waiter) Gone(ctx context.Context, from *unstructured.Unstructured) error {
+// Deleted waits until the component no longer exists. It shows at once that a deletion is blocked, but continues to
+// wait, because the deletion proceeds when the blocker is deleted.
+func (w *Waiter) Deleted(ctx context.Context, from *unstructured.Unstructured) error {
 	return w.follow(ctx, from, func(obj *unstructured.Unstructured) (bool, error) {
 		if obj == nil {
 			w.show(progress.Report{Result: progress.Reached}, metav1alpha1.Status{})

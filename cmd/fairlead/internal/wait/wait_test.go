@@ -68,7 +68,7 @@ func TestAWaitForTypesAloneHasALimitOfItsOwn(t *testing.T) {
 		{"it ends when the time is up", 3 * time.Second, []bool{true, true, true, true, true}, 3},
 		{"it goes on while something else is waited for", 3 * time.Second, []bool{false, false, false, false, false}, 0},
 		{
-			"it begins anew after something else was waited for", 3 * time.Second,
+			"it begins again after something else was waited for", 3 * time.Second,
 			[]bool{true, true, false, true, true, true, true},
 			6,
 		},

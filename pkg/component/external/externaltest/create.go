@@ -38,11 +38,11 @@ func (s *subject) identity() string {
 // findsNothing checks that the external does not exist yet.
 func (s *subject) findsNothing(ctx context.Context) error {
 	const when = "before the creation"
-	return errors.Join(s.gone(ctx, s.identity(), when), s.findsNone(ctx, s.request, when))
+	return errors.Join(s.isNotFound(ctx, s.identity(), when), s.findsNone(ctx, s.request, when))
 }
 
-// gone checks that Observe returns ErrNotFound. An empty id omits the check.
-func (s *subject) gone(ctx context.Context, id, when string) error {
+// isNotFound checks that Observe returns ErrNotFound. An empty id omits the check.
+func (s *subject) isNotFound(ctx context.Context, id, when string) error {
 	if id == "" {
 		return nil
 	}

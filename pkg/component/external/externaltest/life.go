@@ -187,11 +187,11 @@ func (s *subject) deletes(ctx context.Context) error {
 	}
 	errs = append(errs, remove("the deletion"), remove("a repeated deletion"))
 	if err := s.eventually(ctx, func(ctx context.Context) error {
-		return s.gone(ctx, s.request.ID, "after the deletion")
+		return s.isNotFound(ctx, s.request.ID, "after the deletion")
 	}); err != nil {
 		return errors.Join(append(errs, err)...)
 	}
-	errs = append(errs, remove("a deletion of an external that is gone"))
+	errs = append(errs, remove("a deletion of a deleted external"))
 	if s.info.Updates {
 		if err := s.once(ctx, func(ctx context.Context) error {
 			_, err := s.driver.Update(ctx, s.request)
@@ -200,7 +200,7 @@ func (s *subject) deletes(ctx context.Context) error {
 			errs = append(errs, errors.New("Update must return ErrNotFound for an external that was deleted"))
 		}
 	}
-	errs = append(errs, s.gone(ctx, s.request.ID, "after an update of a deleted external"))
+	errs = append(errs, s.isNotFound(ctx, s.request.ID, "after an update of a deleted external"))
 	errs = append(errs, s.eventually(ctx, func(ctx context.Context) error {
 		return s.findsNone(ctx, s.request, "after the deletion")
 	}))

@@ -78,9 +78,9 @@ func (o stream) send(e event) {
 	case after:
 		o.encode(watch.Added, e.after)
 	case before:
-		gone := e.before.DeepCopy()
-		gone.SetResourceVersion(strconv.Itoa(e.version))
-		o.encode(watch.Deleted, gone)
+		deleted := e.before.DeepCopy()
+		deleted.SetResourceVersion(strconv.Itoa(e.version))
+		o.encode(watch.Deleted, deleted)
 	}
 }
 

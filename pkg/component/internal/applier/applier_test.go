@@ -151,10 +151,10 @@ func TestFirstListIsAwaited(t *testing.T) {
 	}
 	o, err := c.applier.Apply(t.Context(), c.client, c.request)
 	if err != nil || !o.Observing || o.Done() || namesOf(o.Inventory) != "former" {
-		t.Errorf("the pass must wait for the watches and keep the former inventory, got %+v and the error %v", o, err)
+		t.Errorf("the pass must wait for the watches and keep the previous inventory, got %+v and the error %v", o, err)
 	}
 	if o := c.applier.Plan(t.Context(), c.client, c.request); o.Observing && namesOf(o.Inventory) != "former" {
-		t.Errorf("the plan does not have the former inventory: %+v", o)
+		t.Errorf("the plan does not have the previous inventory: %+v", o)
 	}
 	c.awaitWake()
 	c.expect()

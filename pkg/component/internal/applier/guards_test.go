@@ -53,7 +53,7 @@ func TestGuardsOfEarlierProcessesAreRemoved(t *testing.T) {
 	elsewhere, foreign := ownerNamed("elsewhere"), ownerNamed("foreign")
 	elsewhere.Cluster, foreign.Reconciler = "there", "others.example.com"
 	young, old := start.Add(-time.Second), start.Add(-time.Hour)
-	c.putGuard(ownerNamed("gone"), ownerNamed("gone").String(), young)
+	c.putGuard(ownerNamed("deleted"), ownerNamed("deleted").String(), young)
 	c.putGuard(ownerNamed("young"), ownerNamed("young").String(), young)
 	c.putGuard(ownerNamed("old"), ownerNamed("old").String(), old)
 	c.putGuard(ownerNamed("former"), "", young)
@@ -64,7 +64,7 @@ func TestGuardsOfEarlierProcessesAreRemoved(t *testing.T) {
 	check := func(want ...string) {
 		t.Helper()
 		var left []string
-		for _, name := range []string{"gone", "young", "old", "former"} {
+		for _, name := range []string{"deleted", "young", "old", "former"} {
 			if c.hasGuard(ownerNamed(name)) {
 				left = append(left, name)
 			}

@@ -138,7 +138,7 @@ func TestTheCauseEndsTheMessage(t *testing.T) {
 	m.Note(waiting, &metav1alpha1.Status{}, start)
 	m.Learn(objectOf(waiting[0]), "FailedCreate: x")
 	m.Learn(objectOf(waiting[1]), "FailedCreate: y")
-	m.Learn(objectOf(unready("gone", "x", 1)), "FailedCreate: z")
+	m.Learn(objectOf(unready("deleted", "x", 1)), "FailedCreate: z")
 	var got []string
 	for _, w := range m.Explain(waiting) {
 		got = append(got, w.Message)

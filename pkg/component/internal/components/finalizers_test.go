@@ -56,7 +56,7 @@ func TestFinalizersWithOtherNamesAreRecorded(t *testing.T) {
 }
 
 // An API server accepts no new finalizer during a deletion.
-func TestAFormerFinalizerStaysInADeletion(t *testing.T) {
+func TestAPreviousFinalizerStaysInADeletion(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, newGadget(func(g *gadget) {
 		g.Finalizers, g.DeletionTimestamp = []string{"example.com/old", "other"}, new(metav1.Now())

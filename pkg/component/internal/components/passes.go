@@ -115,7 +115,7 @@ func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype
 
 // observe checks whether a version of a component that the watch delivered supersedes the in-flight pass over the
 // component.
-func (p *Passes) observe(obj any, gone bool) {
+func (p *Passes) observe(obj any, removed bool) {
 	if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
 		obj = lost.Obj
 	}
@@ -132,7 +132,7 @@ func (p *Passes) observe(obj any, gone bool) {
 	state.noteOrphaning(component)
 	if pass := state.pass; pass != nil {
 		pass.newest = requestOf(component)
-		pass.newest.gone = gone
+		pass.newest.removed = removed
 		pass.check()
 	}
 }

@@ -58,11 +58,11 @@ func TestPassesAreSuperseded(t *testing.T) {
 				passes := NewPasses(newTable())
 				pass := passes.Begin(app)
 				if early {
-					passes.observe(c.shown, c.gone)
+					passes.observe(c.shown, c.removed)
 				}
 				pass.Loaded(c.loaded)
 				if !early {
-					passes.observe(c.shown, c.gone)
+					passes.observe(c.shown, c.removed)
 				}
 				if isClosed(passes.Superseded(app)) != c.want || pass.Superseded() != c.want {
 					t.Errorf("the pass is superseded: %t, want %t; the watch delivered the change before the pass loaded the "+
@@ -161,7 +161,7 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 		},
 		{
 			name: "but the end of a deletion ends the pass", previous: interrupted(maxInterruptions),
-			shown: version("6", 1), gone: true, toCompletion: true, superseded: true,
+			shown: version("6", 1), removed: true, toCompletion: true, superseded: true,
 		},
 		{
 			name: "but a recreated component ends the pass", previous: interrupted(maxInterruptions),
@@ -182,7 +182,7 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 			}
 			pass := passes.Begin(app)
 			pass.Loaded(version("5", 1))
-			passes.observe(c.shown, c.gone)
+			passes.observe(c.shown, c.removed)
 			if passes.RunsToCompletion(app) != c.toCompletion || pass.Superseded() != c.superseded {
 				t.Errorf("RunsToCompletion returned %t, and Superseded returned %t",
 					passes.RunsToCompletion(app), pass.Superseded())

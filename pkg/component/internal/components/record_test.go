@@ -67,7 +67,7 @@ func TestRecordsThatAreNotBelieved(t *testing.T) {
 			"a record whose managed fields show that the reconciler wrote its checksum is believed",
 			owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsInventory}), "",
 		},
-		{"a record that a former field owner wrote is believed", owned(map[string]string{"former": ownsDigest}), ""},
+		{"a record that a previous field owner wrote is believed", owned(map[string]string{"former": ownsDigest}), ""},
 		{
 			"a record whose checksum several managers own is believed",
 			owned(map[string]string{reconciler: ownsDigest, "kubectl": ownsDigest}), "",

@@ -10,11 +10,11 @@ import (
 // request contains those fields of one version of a component that decide whether a pass is outdated. If these fields
 // differ in a newer version, the pass must end.
 type request struct {
-	uid             types.UID
-	generation      int64
-	deleting, gone  bool
-	suspended       bool
-	resourceVersion string
+	uid               types.UID
+	generation        int64
+	deleting, removed bool
+	suspended         bool
+	resourceVersion   string
 }
 
 func requestOf(obj client.Object) *request {
@@ -35,7 +35,7 @@ func (r *request) equal(other *request) bool {
 // sameLife reports whether both requests are from versions of the same object, and either both of them are being
 // deleted or neither of them is.
 func (r *request) sameLife(other *request) bool {
-	return r.uid == other.uid && r.deleting == other.deleting && r.gone == other.gone
+	return r.uid == other.uid && r.deleting == other.deleting && r.removed == other.removed
 }
 
 // newer reports whether r is a later version than other. Watches may deliver an older version than the pass loaded.

@@ -448,8 +448,8 @@ func TestSubscribersAreWokenWhenOtherCapabilitiesAreRead(t *testing.T) {
 	}
 	woken := make(chan struct{}, 1)
 	r.Subscribe("owner", now.Digest, func() { woken <- struct{}{} })
-	r.Subscribe("gone", now.Digest, func() { t.Error("a component that was unsubscribed is woken") })
-	r.Unsubscribe("gone")
+	r.Subscribe("ended", now.Digest, func() { t.Error("a component that was unsubscribed is woken") })
+	r.Unsubscribe("ended")
 	api.serve("example.com/v2", widgets)
 	event()
 	inTime(t, "the subscriber", func() { <-woken })

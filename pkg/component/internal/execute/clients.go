@@ -80,11 +80,11 @@ func (c *clients) list(ctx context.Context, gk schema.GroupKind) (*unstructured.
 // get reads the object of an action. If no identity may read the object, get may return a not-found error. This error
 // lets a deletion end although the component's identity has lost its rights, for example because its namespace was
 // deleted. get returns this error only for an object that is to be deleted or that belongs to a deletion phase, and
-// only if countsAsGone returns true.
+// only if countsAsDeleted returns true.
 func (c *clients) get(ctx context.Context, a plan.Action) (*unstructured.Unstructured, error) {
 	obj, err := c.getAsAllowed(ctx, a)
 	awaitsEnd := a.Object == nil || inDeletionPhase(a)
-	if apierrors.IsForbidden(err) && awaitsEnd && c.countsAsGone(ctx, a.Key.Namespace) {
+	if apierrors.IsForbidden(err) && awaitsEnd && c.countsAsDeleted(ctx, a.Key.Namespace) {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: a.Key.Group, Resource: a.Key.Kind}, a.Key.Name)
 	}
 	return obj, err

@@ -122,8 +122,8 @@ func (e *Executor) NeverAvailable(ctx context.Context, recorded Definition) (boo
 // undone. The roles in such a namespace may be deleted before its other objects. So an identity may lose the right to
 // read the objects in such a namespace.
 func (e *Executor) NamespaceGoes(ctx context.Context, namespace string) bool {
-	gone, terminating := e.writer.clients.namespaceState(ctx, namespace)
-	return gone || terminating
+	absent, terminating := e.writer.clients.namespaceState(ctx, namespace)
+	return absent || terminating
 }
 
 // Live reads the object of an action. Live returns nil if the object does not exist.

@@ -110,7 +110,7 @@ func TestMergeOfAManifest(t *testing.T) {
 			want: `{data: {b: y}}`,
 		},
 		{
-			name: "removes a value of ours that the manifest sets to null",
+			name: "removes our value that the manifest sets to null",
 			live: `{spec: {replicas: 2}}`, ours: `{f:spec: {f:replicas: {}}}`, manifest: `{spec: {replicas: null}}`,
 			want: `{spec: {}}`,
 		},
@@ -130,7 +130,7 @@ func TestMergeOfAManifest(t *testing.T) {
 			want: `{metadata: {finalizers: [ours/y, theirs/x]}}`,
 		},
 		{
-			name:   "removes a finalizer of ours that the manifest dropped",
+			name:   "removes our finalizer that the manifest dropped",
 			live:   `{metadata: {finalizers: [ours/y, theirs/x]}}`,
 			ours:   `{f:metadata: {f:finalizers: {.: {}, 'v:"ours/y"': {}}}}`,
 			theirs: `{f:metadata: {f:finalizers: {'v:"theirs/x"': {}}}}`, manifest: `{metadata: {labels: {a: b}}}`,

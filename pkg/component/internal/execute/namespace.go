@@ -13,9 +13,9 @@ import (
 
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// namespaceState reads, as the operator, whether a namespace is gone or being deleted. Both results are false if the
-// name is empty, or if the namespace cannot be read.
-func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, terminating bool) {
+// namespaceState reads, as the operator, whether a namespace does not exist or is being deleted. Both results are false
+// if the name is empty, or if the namespace cannot be read.
+func (c *clients) namespaceState(ctx context.Context, namespace string) (absent, terminating bool) {
 	if namespace == "" {
 		return false, false
 	}
@@ -23,16 +23,16 @@ func (c *clients) namespaceState(ctx context.Context, namespace string) (gone, t
 	return apierrors.IsNotFound(err), err == nil && found.GetDeletionTimestamp() != nil
 }
 
-// countsAsGone reports whether an object that no identity may read is treated as gone. The object is treated as gone if
-// its namespace is gone. While the namespace is terminating, the object may still exist because of finalizers, and a
-// dependent may be the controller that removes these finalizers. So the component waits until the namespace is gone.
-// The component does not wait if its own namespace is terminating: its finalizer blocks the deletion of its namespace,
-// and the deleted roles in this namespace are not restored. The object is then treated as gone, and is deleted with its
-// namespace.
-func (c *clients) countsAsGone(ctx context.Context, namespace string) bool {
-	gone, terminating := c.namespaceState(ctx, namespace)
+// countsAsDeleted reports whether an object that no identity may read is treated as deleted. The object is treated as
+// deleted if its namespace does not exist. While the namespace is terminating, the object may still exist because of
+// finalizers, and a dependent may be the controller that removes these finalizers. So the component waits until the
+// namespace no longer exists. The component does not wait if its own namespace is terminating: its finalizer blocks the
+// deletion of its namespace, and the deleted roles in this namespace are not restored. The object is then treated as
+// deleted, and is deleted with its namespace.
+func (c *clients) countsAsDeleted(ctx context.Context, namespace string) bool {
+	absent, terminating := c.namespaceState(ctx, namespace)
 	if !terminating || namespace == c.componentNamespace {
-		return gone || terminating
+		return absent || terminating
 	}
 	_, ownTerminating := c.namespaceState(ctx, c.componentNamespace)
 	return ownTerminating

@@ -98,13 +98,13 @@ func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 			[]string{"POST " + collection},
 		},
 		{
-			"an unreadable object in a terminating namespace counts as gone", plan.VerbRead, manifests.PhasePreDelete,
+			"an unreadable object in a terminating namespace counts as deleted", plan.VerbRead, manifests.PhasePreDelete,
 			[]answer{forbidden, terminating},
 			plan.Absent, "",
 			[]string{"GET " + single, ask},
 		},
 		{
-			"an unreadable object in another namespace does not count as gone", plan.VerbRead, manifests.PhasePreDelete,
+			"an unreadable object in another namespace does not count as deleted", plan.VerbRead, manifests.PhasePreDelete,
 			[]answer{forbidden, namespace(nil)},
 			plan.Unknown, "Forbidden",
 			[]string{"GET " + single, ask},

@@ -60,7 +60,7 @@ func (f facts) asAnswered() plan.Observed {
 	case o.missing.confirmed:
 		return f.missing()
 	case !o.missing.first.IsZero():
-		return unknown(plan.WaitInProgress, "it was not found; it is asked again before it counts as gone")
+		return unknown(plan.WaitInProgress, "it was not found; it is observed again before it counts as deleted")
 	case o.answer != nil && !o.isStale(f.of.wanted.info(), f.of.now):
 		return f.present()
 	case o.failed != nil:

@@ -39,7 +39,7 @@ func TestALife(t *testing.T) {
 	})
 }
 
-func TestAnExternalThatWasNotFoundCountsAsGoneOnlyAfterASecondAnswer(t *testing.T) {
+func TestAnExternalThatWasNotFoundCountsAsDeletedOnlyAfterASecondAnswer(t *testing.T) {
 	forKinds(t, kinds, func(t *testing.T, w *world, kind string) {
 		w.operate(5*time.Second, thing(kind, "a"))
 		var wrong atomic.Int32

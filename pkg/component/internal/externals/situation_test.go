@@ -200,10 +200,10 @@ func TestTheRecordsSayInWhichStepAProcessEnded(t *testing.T) {
 		"a damaged key without mark: it was not created": {
 			info: plain, records: []func(*situation){damaged}, want: plan.Absent,
 		},
-		"gone: it may be created again": {
+		"deleted: it may be created again": {
 			info: plain, records: []func(*situation){state(gone), existing}, want: plan.Absent,
 		},
-		"gone, of a kind that identifies: others may own it": {
+		"deleted, of a kind that identifies: others may own it": {
 			info: named, records: []func(*situation){state(gone), existing, knows("thing-1")}, reason: plan.WaitObserving,
 			asks: true,
 		},
@@ -299,7 +299,7 @@ func TestFacts(t *testing.T) {
 		},
 		"one answer says that there is none": {
 			changes: []func(*situation){state(created), func(s *situation) { s.observed.missing.first = noon }},
-			reason:  plan.WaitInProgress, message: "it was not found; it is asked again before it counts as gone",
+			reason:  plan.WaitInProgress, message: "it was not found; it is observed again before it counts as deleted",
 		},
 		"two answers say that there is none": {changes: []func(*situation){state(created), isMissing}, want: plan.Absent},
 		"the annotation names an external that does not exist": {

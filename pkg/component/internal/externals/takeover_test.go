@@ -269,7 +269,7 @@ func TestALongQueueIsWorkedOff(t *testing.T) {
 	})
 }
 
-func TestAnUpdateThatWaitedForLongIsDecidedAnew(t *testing.T) {
+func TestAnUpdateThatWaitedForLongIsDecidedAgain(t *testing.T) {
 	forKinds(t, []string{"Thing"}, func(t *testing.T, w *world, kind string) {
 		w.operate(time.Minute, things(kind, "a", 12)...)
 		w.options.Rate, w.options.Burst, w.options.Poll = 0.1, 1, time.Hour

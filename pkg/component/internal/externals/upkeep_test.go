@@ -31,10 +31,10 @@ func TestUpkeep(t *testing.T) {
 		event                      string
 	}{
 		"an external that is used": {changes: []func(*situation){state(created), existing}},
-		"one that is gone, and has no entry": {
+		"one that was deleted, and has no entry": {
 			changes: []func(*situation){state(gone), notDesired, referTo("admin")}, removes: true,
 		},
-		"one that is gone, and has an entry": {changes: []func(*situation){state(gone), existing, notDesired}},
+		"one that was deleted, and has an entry": {changes: []func(*situation){state(gone), existing, notDesired}},
 		"one that was not created, and has no entry": {
 			changes: []func(*situation){state(intended), notDesired}, removes: true,
 		},
@@ -186,7 +186,7 @@ func TestWhyNoCallCanBeMade(t *testing.T) {
 			changes: []func(*situation){refs, has("Secret admin does not exist")}, desired: []manifests.Object{secret},
 			reason: plan.WaitNotFound, class: plan.Transient, message: "Secret admin does not exist",
 		},
-		"an external that is gone": {changes: []func(*situation){state(gone), refs, has("missing"), notDesired}},
+		"a deleted external": {changes: []func(*situation){state(gone), refs, has("missing"), notDesired}},
 		"a spec that its kind refuses": {
 			invalid: errNotAllowed, reason: plan.WaitInvalid, class: plan.Terminal, message: errNotAllowed.Error(),
 		},

@@ -316,14 +316,14 @@ func TestTheCollectorSeesHowManyExternalsAreLeft(t *testing.T) {
 	g := NewWithT(t)
 	c, app := newCluster(t), owner("app")
 	left := func() string { return c.secret(app, 0).GetAnnotations()[reconciler+"/externals-left"] }
-	gone := created(1)
-	gone.Gone = true
+	deleted := created(1)
+	deleted.Gone = true
 	r := c.write(c.load(app), map[manifests.Key]*State{key("a"): created(1), key("b"): intended(2)})
 	g.Expect(left()).To(Equal("2"))
-	c.write(r, map[manifests.Key]*State{key("a"): gone, key("b"): nil})
+	c.write(r, map[manifests.Key]*State{key("a"): deleted, key("b"): nil})
 	g.Expect(left()).To(Equal("0"))
 	c.edit(app, func(data map[string]any) { data["Schema.a"] = "" })
-	c.write(c.load(app), map[manifests.Key]*State{key("c"): gone})
+	c.write(c.load(app), map[manifests.Key]*State{key("c"): deleted})
 	g.Expect(left()).To(Equal("1"))
 }
 

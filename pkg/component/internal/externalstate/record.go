@@ -193,11 +193,11 @@ func (s *secret) notBefore(previous *secret) *secret {
 
 // removed returns the Secret after somebody deleted it.
 func (s *secret) removed() *secret {
-	gone := &secret{number: s.number, writes: s.writes, cause: Removed, held: map[string]*holding{}}
+	now := &secret{number: s.number, writes: s.writes, cause: Removed, held: map[string]*holding{}}
 	for dataKey, h := range s.held {
-		gone.held[dataKey] = &holding{key: h.key, cause: Removed}
+		now.held[dataKey] = &holding{key: h.key, cause: Removed}
 	}
-	return gone
+	return now
 }
 
 // Cause is the reason why a recorded state cannot be used.

@@ -171,7 +171,7 @@ func TestAPermanentFailureIsTerminal(t *testing.T) {
 	}
 }
 
-func TestAnotherSourceEndsTheFetchOfTheFormerOne(t *testing.T) {
+func TestAnotherSourceEndsTheFetchOfThePreviousOne(t *testing.T) {
 	f := fetcherOf(files)
 	inBubble(t, f, func(t *testing.T, b *bubble) {
 		_, _ = b.take(chart)

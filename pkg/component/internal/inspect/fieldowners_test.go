@@ -51,9 +51,9 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 			entries{listed(reconciler, "Apply", "a"), listed("kubectl", "Update", "b")},
 			false,
 		},
-		{"a former owner", renamed, entries{listed("old", "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, true},
+		{"a previous owner", renamed, entries{listed("old", "Apply", "a")}, entries{listed(reconciler, "Apply", "a")}, true},
 		{
-			"the name of the reconciler, which is a former owner", renamed,
+			"the name of the reconciler, which is a previous owner", renamed,
 			entries{listed(reconciler, "Update", "a")},
 			entries{listed(reconciler, "Update", "a")},
 			true,
@@ -75,7 +75,7 @@ func TestFieldsOfAllFieldOwnersAreOurs(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.view.OwnFields(c.entries)
 			if diff := cmp.Diff(c.want, got); diff != "" || c.view.HasPrevious(c.entries) != c.previous {
-				t.Errorf("former owners: %t; the entries differ:\n%s", c.view.HasPrevious(c.entries), diff)
+				t.Errorf("previous owners: %t; the entries differ:\n%s", c.view.HasPrevious(c.entries), diff)
 			}
 			for _, e := range c.view.SentFields(got) {
 				if e.Manager == reconciler && c.view.FieldOwner != "" {
@@ -140,7 +140,7 @@ func TestFactsAreEqualUnderAnotherFieldOwner(t *testing.T) {
 		t.Errorf("the facts differ:\n%s", diff)
 	}
 	if want.PreviousFieldOwner = true; cmp.Diff(want, unchanged) != "" {
-		t.Errorf("the facts of an object of the former owner differ:\n%s", cmp.Diff(want, unchanged))
+		t.Errorf("the facts of an object of the previous owner differ:\n%s", cmp.Diff(want, unchanged))
 	}
 	partial := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name:          "a",

@@ -121,7 +121,7 @@ func helmMark(obj *unstructured.Unstructured) string {
 	}
 	by := "the Helm release " + named(annotations[helmReleaseNamespace], annotations[helmRelease])
 	if annotations[helmKeep] == "keep" {
-		by += " (which keeps it when it is uninstalled, so the release may be gone)"
+		by += " (which keeps it when it is uninstalled, so the release may not exist any more)"
 	}
 	return by
 }

@@ -42,7 +42,7 @@ func TestToolMarks(t *testing.T) {
 			deployment + `, annotations: {meta.helm.sh/release-name: web, meta.helm.sh/release-namespace: shop, ` +
 				`helm.sh/resource-policy: keep}}`,
 			ToolMarks{
-				By: "the Helm release shop/web (which keeps it when it is uninstalled, so the release may be gone)",
+				By: "the Helm release shop/web (which keeps it when it is uninstalled, so the release may not exist any more)",
 				Annotations: []string{
 					"meta.helm.sh/release-name", "meta.helm.sh/release-namespace",
 				},

@@ -283,7 +283,7 @@ func TestOtherCapabilitiesMatterOnlyIfAnAnswerChanges(t *testing.T) {
 				t.Errorf("Refresh returned equal %t and the error %v, want %t", equal, err, test.equal)
 			}
 			if equal && current.Served.Digest != served.Digest {
-				t.Errorf("the look-ups still have the former capabilities %+v", current.Served)
+				t.Errorf("the look-ups still have the previous capabilities %+v", current.Served)
 			}
 		})
 	}

@@ -85,7 +85,7 @@ func resultOf(t *testing.T, k key, a answer) Result {
 
 func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 	a, b := object("a", "1", "x"), object("b", "1", "x")
-	was, gone := found(t, a), found(t, nil)
+	was, none := found(t, a), found(t, nil)
 	for _, c := range []struct {
 		name       string
 		was, later Result
@@ -94,11 +94,11 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 		{"the same content in a later version", was, found(t, object("a", "2", "x")), true},
 		{"changed content", was, found(t, object("a", "2", "y")), false},
 		{"a changed status", found(t, withStatus(a, "x")), found(t, withStatus(a, "y")), false},
-		{"an object that was deleted", was, gone, false},
-		{"an object that was created", gone, was, false},
-		{"an object that is still missing", gone, gone, true},
+		{"an object that was deleted", was, none, false},
+		{"an object that was created", none, was, false},
+		{"an object that is still missing", none, none, true},
 		{"an object that became a dependent of the component", was, found(t, owned(a)), true},
-		{"a dependent of the component that was deleted", found(t, owned(a)), gone, true},
+		{"a dependent of the component that was deleted", found(t, owned(a)), none, true},
 		{"a dependent of the component that was orphaned", found(t, owned(a)), was, false},
 		{"a type that is not served any more", was, resultOf(t, was.key, answer{err: missing}), false},
 		{"a list with another object", listed(t, a), listed(t, a, b), false},
@@ -106,7 +106,7 @@ func TestResultsAreEqualUntilTheContentChanges(t *testing.T) {
 		{"a list with a changed object", listed(t, a), listed(t, object("a", "2", "y")), false},
 		{"a list with objects in later versions", listed(t, a, b), listed(t, object("a", "2", "x"), b), true},
 		{"a list with a new dependent of the component", listed(t, a), listed(t, a, owned(b)), true},
-		{"a list without a former dependent of the component", listed(t, a, owned(b)), listed(t, a), true},
+		{"a list without a previous dependent of the component", listed(t, a, owned(b)), listed(t, a), true},
 		{"a list with an object that became a dependent", listed(t, a, b), listed(t, a, owned(b)), true},
 		{"a list with an orphaned dependent", listed(t, a, owned(b)), listed(t, a, b), false},
 	} {

@@ -57,7 +57,7 @@ func TestEventsAndListsUpdateTheKnownObjects(t *testing.T) {
 			s.take()
 			must(t, s.Delete(at("6", "us", "u1")))
 		}, "us", ""},
-		{"a removed owner label enqueues the former owner", func(t *testing.T, s *watchFixture) {
+		{"a removed owner label enqueues the previous owner", func(t *testing.T, s *watchFixture) {
 			t.Helper()
 			must(t, s.Add(at("5", "us", "u1")))
 			s.take()

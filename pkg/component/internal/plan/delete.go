@@ -115,7 +115,7 @@ func confirmations(f Facts, removals []metav1alpha1.InventoryEntry, reason Reaso
 func defining(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []removal {
 	var found []removal
 	for _, e := range removals {
-		if r := newRemoval(f, e, reason); len(e.Types) > 0 && !Orphans(e, reason) && !r.gone() && !r.notOurs() {
+		if r := newRemoval(f, e, reason); len(e.Types) > 0 && !Orphans(e, reason) && !r.isAbsent() && !r.notOurs() {
 			found = append(found, r)
 		}
 	}

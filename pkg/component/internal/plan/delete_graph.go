@@ -22,9 +22,9 @@ type removalGraph struct {
 	edges [][]int
 	// dependents is the number of nodes that depend on a node and are not released.
 	dependents []int
-	// order has all nodes, each before the nodes that it depends on.
-	order []int
-	gone  []bool
+	// order contains all nodes, each before the nodes that it depends on.
+	order    []int
+	released []bool
 }
 
 // dependsOnOthers reports whether a recorded object is removed by its dependencies instead of its wave. Dependencies of
@@ -102,7 +102,7 @@ func (g *removalGraph) sort() {
 		g.edges[i] = slices.DeleteFunc(g.edges[i], func(j int) bool { return cyclic[j] })
 	}
 	g.order = slices.Concat(first, cycles, last)
-	g.dependents, g.gone = make([]int, len(g.edges)), make([]bool, len(g.edges))
+	g.dependents, g.released = make([]int, len(g.edges)), make([]bool, len(g.edges))
 	for _, edges := range g.edges {
 		for _, j := range edges {
 			g.dependents[j]++
@@ -149,10 +149,10 @@ func (g *removalGraph) holds(key manifests.Key) bool {
 
 // release notes that the object of a node no longer exists, so that the nodes that it depends on do not wait for it.
 func (g *removalGraph) release(i int) {
-	if g.gone[i] {
+	if g.released[i] {
 		return
 	}
-	g.gone[i] = true
+	g.released[i] = true
 	for _, j := range g.edges[i] {
 		g.dependents[j]--
 	}
@@ -291,8 +291,8 @@ func (r graphRemoval) removes(e metav1alpha1.InventoryEntry) bool {
 	return dependsOnOthers(e) && r.removed[KeyOf(e)]
 }
 
-// remove removes an object, and reports whether it is gone, or counts as gone.
-func (r graphRemoval) remove(e metav1alpha1.InventoryEntry) (gone bool) {
-	passed, _ := r.plan.remove(newRemoval(r.facts, e, r.reason))
+// remove removes an object, and reports whether the object no longer exists, or counts as deleted.
+func (r graphRemoval) remove(e metav1alpha1.InventoryEntry) (passed bool) {
+	passed, _ = r.plan.remove(newRemoval(r.facts, e, r.reason))
 	return passed
 }

@@ -125,7 +125,7 @@ func TestDeletionWaits(t *testing.T) {
 		want  string
 	}{
 		{
-			"the next stage waits until the objects of the current stage are gone",
+			"the next stage waits until the objects of the current stage no longer exist",
 			func(c *component) { c.world.objects[instance.Key].terminating = true },
 			"wait for instance",
 		},
@@ -135,7 +135,7 @@ func TestDeletionWaits(t *testing.T) {
 			"wait for instance",
 		},
 		{
-			"the next stage waits until a read confirms that the object is gone",
+			"the next stage waits until a read confirms that the object no longer exists",
 			func(c *component) { delete(c.world.objects, instance.Key) },
 			"read instance",
 		},

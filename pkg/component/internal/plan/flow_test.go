@@ -31,7 +31,7 @@ var flowRows = []row{
 	{
 		"names the finalizers that hold an observed object",
 		edits(observing, ownedByOthers, heldBy("kubernetes.io/pvc-protection")),
-		"waits, Terminating: it is being deleted; it is gone when other controllers have removed their finalizers: " +
+		"waits, Terminating: it is being deleted; the deletion ends when other controllers have removed their finalizers: " +
 			"kubernetes.io/pvc-protection (a pod uses the claim); the component only observes it, and waits for another one",
 	},
 	{

@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // story is a scenario with a component in a world. The golden file of a story lists all plans until nothing changes any
 // more.
@@ -321,7 +321,7 @@ var stories = []story{
 			}}
 		},
 	},
-	{"deletion-blind", "Workloads cannot be watched for a while. They are not treated as gone.", func(c *component) {
+	{"deletion-blind", "Workloads cannot be watched for a while. They are not treated as deleted.", func(c *component) {
 		for _, o := range shop {
 			c.applied(o)
 		}

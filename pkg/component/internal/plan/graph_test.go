@@ -436,7 +436,7 @@ func TestNamespacesAreDeletedAfterTheGraph(t *testing.T) {
 	c.world.held[unrelated.Key] = true
 	c.pass(func(Facts, Plan) {})
 	if c.world.objects[home.Key] == nil || c.world.objects[base.Key] != nil {
-		t.Error("the namespace is deleted before an object with dependencies is gone, or another object waits for it")
+		t.Error("the namespace is deleted before an object with dependencies, or another object waits for it")
 	}
 	c.world.passTime()
 	if p := c.pass(func(Facts, Plan) {}); !p.Done() || len(c.inventory) > 0 {

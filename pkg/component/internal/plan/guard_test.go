@@ -139,7 +139,7 @@ func TestGuard(t *testing.T) {
 		c.deleting, c.desired = false, []manifests.Object{definition}
 		expectSteps(t, c.steps(nothing), "unguard guard", "delete namespace")
 	})
-	t.Run("after a crash the admission guard is removed when the definition is gone", func(t *testing.T) {
+	t.Run("after a crash the admission guard is removed when the definition no longer exists", func(t *testing.T) {
 		c, definition := guardedComponent()
 		c.steps(nothing)
 		c.guard = Guard{}
@@ -185,7 +185,7 @@ func TestGuard(t *testing.T) {
 			expectSteps(t, c.steps(nothing), "delete definition", "delete namespace")
 		}
 	})
-	t.Run("a recorded definition without a trace of ours is neither guarded nor deleted", func(t *testing.T) {
+	t.Run("a recorded definition without a trace of us is neither guarded nor deleted", func(t *testing.T) {
 		c, definition := guardedComponent()
 		x := c.world.objects[definition.Key]
 		x.owner, x.labelled, x.digest, x.fields = "", false, "", ""

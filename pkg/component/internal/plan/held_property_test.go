@@ -162,7 +162,7 @@ func (r *randomGraph) checkEnd(p Plan) string {
 			outcomeApplied,
 			outcomeExcluded,
 		}, r.outcomes[key]) {
-			return fmt.Sprintf("%s, which is %s, is gone", key, r.outcomes[key])
+			return fmt.Sprintf("%s, which is %s, was deleted", key, r.outcomes[key])
 		}
 	}
 	blocked := map[manifests.Key]bool{}

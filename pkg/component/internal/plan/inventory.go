@@ -165,7 +165,7 @@ func (inv Inventory) drop(e metav1alpha1.InventoryEntry) {
 func (inv Inventory) existing(matches func(manifests.Phase) bool) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for _, e := range inv {
-		if !isGone(e) && matches(manifests.Phase(e.Phase)) {
+		if !hasEndedPhase(e) && matches(manifests.Phase(e.Phase)) {
 			found = append(found, e)
 		}
 	}
@@ -207,7 +207,7 @@ func (inv Inventory) moveKept(phase manifests.Phase, objects []manifests.Object)
 // applied again in this phase.
 func (inv Inventory) dropPreviousPhase(phase manifests.Phase, objects []manifests.Object) {
 	for _, o := range objects {
-		if e := inv[o.Key]; e.Phase != string(phase) && isGone(e) {
+		if e := inv[o.Key]; e.Phase != string(phase) && hasEndedPhase(e) {
 			delete(inv, o.Key)
 		}
 	}
@@ -240,8 +240,10 @@ func isSkipped(e metav1alpha1.InventoryEntry) bool {
 	return e.Phase != "" && e.Completed && e.UID == "" && e.Digest == ""
 }
 
-// isGone reports whether an entry is about an object of a phase that completed its phase and is gone.
-func isGone(e metav1alpha1.InventoryEntry) bool { return e.Phase != "" && e.Completed && e.UID == "" }
+// hasEndedPhase reports whether a recorded object completed its deletion phase and no longer exists.
+func hasEndedPhase(e metav1alpha1.InventoryEntry) bool {
+	return e.Phase != "" && e.Completed && e.UID == ""
+}
 
 // isPhaseOver reports whether a phase is over for a recorded object. An object that belongs to both phases, and is
 // recorded for post-delete, has completed pre-delete.

@@ -58,11 +58,11 @@ func TestManagedFieldsArePutInOrder(t *testing.T) {
 			edits(newManifest, restored, managers("kubectl-create")), true, false,
 		},
 		{
-			"a copy of a field of ours that the manifest drops is taken over",
+			"a copy of one of our fields that the manifest drops is taken over",
 			edits(newManifest, withAccount, body("{spec: {}}")), true, false,
 		},
 		{
-			"a field of ours with a copy costs no read while the manifest sets it",
+			"one of our fields with a copy costs no read while the manifest sets it",
 			edits(newManifest, withAccount, body("{spec: {template: {spec: {serviceAccountName: a}}}}")), false, false,
 		},
 		{"fields without a manager are ignored", edits(merging, newManifest, managers("before-first-apply")), true, false},

@@ -48,7 +48,7 @@ func TestFailedObjectsOfAPhase(t *testing.T) {
 		t.Fatalf("got the entry %+v, want the failure and the request", e)
 	}
 	live = Observed{Presence: Absent, Confirmed: true, UID: "u1"}
-	expect("when it is gone")
+	expect("when it no longer exists")
 	expect("in a later pass")
 	f.Trigger = "two"
 	expect("when a pass is requested", VerbCreate)

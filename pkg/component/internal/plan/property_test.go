@@ -308,9 +308,9 @@ func (r *randomRun) overtakes(o manifests.Object, f Facts, acted manifests.Key) 
 		}
 		live, completed := f.Live.Of(earlier.Key), isPurged(&earlier) && f.Inventory[earlier.Key].Completed
 		notOurs := (live.Presence != Present || live.Owner != us) && !leftAlone(earlier, f)
-		gone := isPurged(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
+		purged := isPurged(&earlier) && *earlier.Settings.PurgeOrder < o.Settings.Order && o.Key == acted
 		switch current := live.Digest == earlier.Digest || r.same || leftAlone(earlier, f); {
-		case gone && (!completed || !notOurs):
+		case purged && (!completed || !notOurs):
 			return earlier.Key, true
 		case !completed && (notOurs || !current || live.Terminating || live.Readiness.State != ready.Ready):
 			return earlier.Key, true

@@ -126,7 +126,7 @@ func (p *Plan) purgeWave(f Facts, purges []*manifests.Object) (done bool) {
 		r := newRemoval(f, e, ReasonPurged)
 		r.wave, r.attempts = *o.Settings.PurgeOrder, maxAttempts*p.occurrences.several(o.Key)
 		d := decide(deleteRules, r)
-		done = done && d.action == nil && (d.waiting == nil || r.countsAsGone(d))
+		done = done && d.action == nil && (d.waiting == nil || r.countsAsDeleted(d))
 		switch {
 		case d.action != nil:
 			actions = append(actions, *d.action)

@@ -180,7 +180,7 @@ func (r *randomGraph) addState(o manifests.Object, rendered bool) {
 	case 0, 1:
 	case 2:
 		r.applied(before)
-	case 3: // A crash prevented a write, for which former and new dependencies were recorded.
+	case 3: // A crash prevented a write, for which previous and new dependencies were recorded.
 		r.applied(before)
 		if previous := o; len(o.Types) == 0 {
 			r.depend(&previous, r.created)

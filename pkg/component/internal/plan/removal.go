@@ -57,7 +57,7 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 // to exist, or not to be ours.
 var deleteRules = []rule[removal]{
 	{"an object that failed in this pass is not tried again before the next pass", deleteFailed},
-	{"the entry of an object that is confirmed to be gone is dropped", deleteGone},
+	{"the entry of an object that is confirmed not to exist is dropped", deleteConfirmedAbsent},
 	{"the entry of an object that is not ours any more is dropped, and the object is not changed", deleteNotOurs},
 	{"an object that a watch does not show is read", deleteAbsent},
 	{"an object of a type that is not served is read", deleteNotServed},
@@ -72,7 +72,7 @@ var deleteRules = []rule[removal]{
 	{"a namespace is not deleted while it holds objects that would be deleted only with it", deleteNotEmpty},
 	{"a guard is set up for a definition only after a dry run of its deletion", deleteUntried},
 	{"a definition is not deleted before a guard is in effect", deleteUnprotected},
-	{"an object of ours is deleted", deletePresent},
+	{"our object is deleted", deletePresent},
 }
 
 // remove adds the decision about a removal to the plan. passed reports whether the objects that wait for this removal
@@ -86,7 +86,7 @@ func (p *Plan) remove(r removal) (passed, unprotected bool) {
 		p.Actions = append(p.Actions, *d.action)
 	case d.waiting != nil:
 		p.Waiting = append(p.Waiting, *d.waiting)
-		return r.countsAsGone(d), false
+		return r.countsAsDeleted(d), false
 	default:
 		p.Inventory.drop(r.entry)
 		return true, false
@@ -94,9 +94,9 @@ func (p *Plan) remove(r removal) (passed, unprotected bool) {
 	return false, false
 }
 
-// countsAsGone reports whether the objects that wait for a removal go on, although the object is only being deleted.
+// countsAsDeleted reports whether the objects that wait for a removal go on, although the object is only being deleted.
 // Definitions and namespaces wait for all objects nevertheless; see removeSteps.
-func (r removal) countsAsGone(d decision) bool {
+func (r removal) countsAsDeleted(d decision) bool {
 	return r.live.Terminating && r.live.Gone == GoneHolds && d.waiting != nil && d.waiting.Failure == nil
 }
 
@@ -111,7 +111,7 @@ func deleteFailed(r removal) (decision, bool) {
 	return decision{}, false
 }
 
-func deleteGone(r removal) (decision, bool) { return decision{}, r.gone() }
+func deleteConfirmedAbsent(r removal) (decision, bool) { return decision{}, r.isAbsent() }
 
 func deleteNotOurs(r removal) (decision, bool) { return decision{}, r.notOurs() }
 
@@ -207,7 +207,7 @@ func deleteNotEmpty(r removal) (decision, bool) {
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"the namespace contains objects that would be deleted with it (%d)%s; it is kept until they are gone; to keep "+
+				"the namespace contains objects that would be deleted with it (%d)%s; it is kept until they are deleted; to keep "+
 					"it and them, %s; what you delete in it is lost", n, listed(r.contents), keeping(r.reason),
 			),
 		}
@@ -254,9 +254,9 @@ func deleteUnprotected(r removal) (decision, bool) { return decision{guard: true
 
 func deletePresent(r removal) (decision, bool) { return r.act(VerbDelete, r.reason), true }
 
-// gone reports whether the recorded object is confirmed not to exist. The absence of a completed object without a UID
-// was confirmed when it was purged.
-func (r removal) gone() bool {
+// isAbsent reports whether the recorded object is confirmed not to exist. The absence of a completed object without a
+// UID was confirmed when it was purged.
+func (r removal) isAbsent() bool {
 	return r.live.Presence == Absent && (r.live.Confirmed || r.entry.Completed && r.entry.UID == "")
 }
 

@@ -38,7 +38,7 @@ var applyRules = []rule[candidate]{
 	{"the component waits for an object that is being deleted", ruleTerminating},
 	{"an object with another owner is taken over if the policy permits that", ruleTakeOver},
 	{"an object with another owner is a conflict", ruleOwned},
-	{"an object of ours without its label is labelled again", ruleUnlabelled},
+	{"our object is labelled again if its label was removed", ruleUnlabelled},
 	{"an object of a deletion phase does not take over an object of others", ruleOthersInPhase},
 	{"an object without an owner is adopted if the policy permits that", ruleUnowned},
 	{"an object whose current version its matcher has not seen is read", ruleUnmatched},
@@ -103,8 +103,8 @@ func ruleUnknown(c candidate) (decision, bool) {
 // ruleCompleted prevents that a Job is created again after it finished and Kubernetes removed it. Otherwise the Job
 // would run again.
 func ruleCompleted(c candidate) (decision, bool) {
-	gone := c.live.Presence == Absent || c.live.Terminating
-	if !gone || !c.object.Ephemeral || c.renewed() {
+	absent := c.live.Presence == Absent || c.live.Terminating
+	if !absent || !c.object.Ephemeral || c.renewed() {
 		return decision{}, false
 	}
 	if c.entry.Completed {
@@ -149,7 +149,7 @@ func ruleAbsent(c candidate) (decision, bool) {
 }
 
 func ruleTerminating(c candidate) (decision, bool) {
-	message := whyTerminating(c.live) + "; it is created again once it is gone"
+	message := whyTerminating(c.live) + "; it is created again afterwards"
 	switch {
 	case !c.live.Terminating:
 		return decision{}, false

@@ -70,9 +70,9 @@ var applyRows = slices.Concat(flowRows, []row{
 			"its manifest here before it is removed there, which deletes it (" + podsStop + "); " + overwrites,
 	},
 	{
-		"waits until an object that another client deletes is gone, also with the adoption policy always",
+		"waits for the deletion of an object by another client, also with the adoption policy always",
 		edits(always, unrecorded, ownedByOthers, terminating),
-		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
+		"fails (Transient), Terminating: it is being deleted; it is created again afterwards",
 	},
 
 	// A manifest that the API server would refuse is not sent.
@@ -254,7 +254,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		edits(once, recreatedByOthers), "done",
 	},
 	{
-		"does not wait until a dependent with the policy once that is being deleted is gone",
+		"does not wait for the deletion of a dependent with the policy once",
 		edits(once, terminating), "done",
 	},
 	{"does not update a dependent if the default reconcile policy is once", edits(onceByDefault, newManifest), "done"},
@@ -288,7 +288,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	{"does not read a purged object", edits(purged, unknown), "done"},
 	{"does not recreate a purged object when its settings change", edits(purged, newSettings), "done"},
 	{"does not recreate a purged object after a new rendering of the same manifest", edits(purged, renderedAgain), "done"},
-	{"does not recreate a purged object when a looked-up object changes", edits(purged, lookedUpAnew), "done"},
+	{"does not recreate a purged object when a looked-up object changes", edits(purged, lookedUpAgain), "done"},
 	{
 		"recreates a purged object when its manifest changes", edits(purged, newManifest),
 		"Create: its manifest changed",
@@ -326,22 +326,23 @@ var applyRows = slices.Concat(flowRows, []row{
 
 	// An object that completed its work and was removed after that is complete.
 	{
-		"does not recreate a finished Job that was removed", edits(job, finishedAndGone),
+		"does not recreate a finished Job that was removed", edits(job, finishedAndAbsent),
 		"done [record u=u1 d=d1 c=true]",
 	},
 	{"does not recreate a Job that is recorded as completed", edits(job, completedEntry, absent), "done"},
-	{"does not wait until a completed Job is gone", edits(job, completedEntry, terminating), "done"},
+	{"does not wait for the deletion of a completed Job", edits(job, completedEntry, terminating), "done"},
 	{
 		"does not recreate a completed Job after a new rendering of the same manifest",
 		edits(job, completedEntry, absent, renderedAgain),
 		"done",
 	},
 	{
-		"does not recreate a completed Job when a looked-up object changes", edits(job, completedEntry, absent, lookedUpAnew),
+		"does not recreate a completed Job when a looked-up object changes",
+		edits(job, completedEntry, absent, lookedUpAgain),
 		"done",
 	},
 	{
-		"does not change a finished Job when a looked-up object changes its manifest", edits(job, lookedUpAnew),
+		"does not change a finished Job when a looked-up object changes its manifest", edits(job, lookedUpAgain),
 		"done [record u=u1 d=d1 f=f1 r=1 c=true]",
 	},
 	{
@@ -359,11 +360,12 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{"recreates a Job that was removed before it finished", edits(job, absent), "Create: somebody deleted it [repair]"},
 	{
-		"does not treat a Job as finished if a Job with another manifest finished", edits(job, newManifest, finishedAndGone),
+		"does not treat a Job as finished if a Job with another manifest finished",
+		edits(job, newManifest, finishedAndAbsent),
 		"Create: its manifest changed (uid u1, version )",
 	},
 	{
-		"recreates an object that is not a Job, even if it is reported as finished", edits(finishedAndGone),
+		"recreates an object that is not a Job, even if it is reported as finished", edits(finishedAndAbsent),
 		"Create: somebody deleted it (uid u1, version ) [repair]",
 	},
 
@@ -395,22 +397,22 @@ var applyRows = slices.Concat(flowRows, []row{
 
 	// The component waits for an object that is being deleted.
 	{
-		"waits until a deleted object is gone", edits(terminating),
-		"waits, Terminating: it is being deleted; it is created again once it is gone",
+		"waits until a deleted object no longer exists", edits(terminating),
+		"waits, Terminating: it is being deleted; it is created again afterwards",
 	},
 	{
 		"names the finalizers that hold a deleted object", edits(heldBy("backup.example.com/copy")),
-		"waits, Terminating: it is being deleted; it is gone when other controllers have removed their finalizers: " +
-			"backup.example.com/copy; it is created again once it is gone",
+		"waits, Terminating: it is being deleted; the deletion ends when other controllers have removed their finalizers: " +
+			"backup.example.com/copy; it is created again afterwards",
 	},
 	{
 		"does not update an object that is being deleted", edits(terminating, newManifest),
-		"waits, Terminating: it is being deleted; it is created again once it is gone",
+		"waits, Terminating: it is being deleted; it is created again afterwards",
 	},
 	{
-		"retries while an object of another owner is being deleted, because no watch shows when the object is gone",
+		"retries while an object of another owner is being deleted, because no watch shows the end of the deletion",
 		edits(terminating, ownedByOthers),
-		"fails (Transient), Terminating: it is being deleted; it is created again once it is gone",
+		"fails (Transient), Terminating: it is being deleted; it is created again afterwards",
 	},
 
 	// An object with another owner is a conflict.
@@ -805,7 +807,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: it exists, and the component lists it to adopt (uid u1, version 7)",
 	},
 	{
-		"takes an object of the former cluster whose namespace a restore mapped for no copy",
+		"takes an object of the previous cluster whose namespace a restore mapped for no copy",
 		edits(listedBy("spec.takeOver"), unrecorded, ownedElsewhere, copied,
 			adopting(metav1alpha1.AdoptRule{Cluster: previousCluster})),
 		"Apply: the component owned it in another cluster, from 2b835fd7f88da280dccbf7cd172d0bf7e97c3830 (uid u1, version 7)",
@@ -984,7 +986,7 @@ var applyRows = slices.Concat(flowRows, []row{
 	},
 	{"does not update an object with another rendering of the same inputs", edits(renderedAgain), "done"},
 	{
-		"updates an object when a looked-up object changes its manifest", edits(lookedUpAnew),
+		"updates an object when a looked-up object changes its manifest", edits(lookedUpAgain),
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 	{
@@ -1412,8 +1414,8 @@ var deleteRows = []row{
 	},
 	{"makes a fifth attempt", edits(attempts(4)), "Delete: it is no longer rendered (uid u1, version 7)"},
 
-	// The entry of an object that is confirmed to be gone is dropped.
-	{"removes an object from the inventory if a read confirmed that it is gone", edits(confirmedAbsent), "done"},
+	// The entry of an object that is confirmed not to exist is dropped.
+	{"removes an object from the inventory if a read confirmed that it does not exist", edits(confirmedAbsent), "done"},
 
 	{"removes a purged object from the inventory without a read", edits(purged), "done"},
 	{
@@ -1440,11 +1442,11 @@ var deleteRows = []row{
 
 	// An object that a watch does not show is read.
 	{
-		"confirms by a read that an absent object is gone", edits(absent),
+		"confirms by a read that an absent object does not exist", edits(absent),
 		"Read: its absence must be confirmed (uid u1, version )",
 	},
 	{
-		"confirms by a read that an object that was never written is gone",
+		"confirms by a read that an object that was never written does not exist",
 		edits(neverWritten, absent), "Read: its absence must be confirmed",
 	},
 
@@ -1583,7 +1585,7 @@ var deleteRows = []row{
 		}})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (12): ConfigMap " +
 			"shop/a, Secret shop/b and more; " +
-			"it is kept until they are gone; to keep it and them, render it again, or first with the delete policy orphan; " +
+			"it is kept until they are deleted; to keep it and them, render it again, or first with the delete policy orphan; " +
 			"what you delete in it is lost",
 	},
 	{
@@ -1594,7 +1596,7 @@ var deleteRows = []row{
 		})),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (1): " +
 			"ConfigMap shop/a; " +
-			"it is kept until they are gone; to keep it and them, set the delete policy orphan (spec.deletePolicy, " +
+			"it is kept until they are deleted; to keep it and them, set the delete policy orphan (spec.deletePolicy, " +
 			"if its type " +
 			"has it) and wait until it is reconciled, " +
 			"before you delete the component; in a deletion that runs, remove the operator's finalizer from the component: " +
@@ -1609,7 +1611,7 @@ var deleteRows = []row{
 		}), func(s *scene) { s.unnamed = true }),
 		"fails (Terminal), NamespaceNotEmpty: the namespace contains objects that would be deleted with it (3), which the " +
 			"identity of the component " +
-			"may not get; it is kept until they are gone; to keep it and them, render it again, or first with the delete " +
+			"may not get; it is kept until they are deleted; to keep it and them, render it again, or first with the delete " +
 			"policy orphan; what you delete in it is lost",
 	},
 	{
@@ -1637,7 +1639,7 @@ var deleteRows = []row{
 		"Read: the condition of its deletion reads its content (uid u1, version 7)",
 	},
 	{
-		"waits until a namespace with any contents that another client deletes is gone",
+		"waits for the deletion of a namespace with any contents by another client",
 		edits(namespace(Contents{Count: 1}), terminating),
 		"waits, NotGone: it is being deleted",
 	},
@@ -1648,12 +1650,12 @@ var deleteRows = []row{
 
 	// The component waits for an object that is being deleted.
 	{
-		"waits until a deleted object is gone", edits(terminating),
+		"waits until a deleted object no longer exists", edits(terminating),
 		"waits, NotGone: it is being deleted",
 	},
 
 	{
-		"retries while an object without its owner label is being deleted, because no watch shows when the object is gone",
+		"retries while an object without its owner label is being deleted, because no watch shows the end of the deletion",
 		edits(terminating, unowned),
 		"fails (Transient), NotGone: it is being deleted",
 	},
@@ -1680,7 +1682,7 @@ var deleteRows = []row{
 		edits(definition(Guard{}), recreatedByOthers), "Delete: it is no longer rendered (uid u2, version 7)",
 	},
 	{
-		"drops an object with the recorded UID that has no trace of ours",
+		"drops an object with the recorded UID without a trace of us",
 		edits(orphaned), "done",
 	},
 

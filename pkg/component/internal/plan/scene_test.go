@@ -293,8 +293,8 @@ func recreatedByOthers(s *scene) { s.live.UID = "u2" }
 
 func newManifest(s *scene) { s.object.Digest = "d2" }
 
-// lookedUpAnew changes the manifest because a looked-up object changed. The inputs stay the same.
-func lookedUpAnew(s *scene) { s.object.Digest, s.sameInputs, s.rendition = "d2", true, 1 }
+// lookedUpAgain changes the manifest because a looked-up object changed. The inputs stay the same.
+func lookedUpAgain(s *scene) { s.object.Digest, s.sameInputs, s.rendition = "d2", true, 1 }
 
 func renderedAgain(s *scene) { s.object.Digest, s.sameInputs = "d2", true }
 
@@ -468,8 +468,8 @@ func passedOver(s *scene) {
 
 func completedEntry(s *scene) { s.entry.Completed = true }
 
-// finishedAndGone makes the object absent. The object had completed its work when the watch last showed it.
-func finishedAndGone(s *scene) {
+// finishedAndAbsent makes the object absent. The object had completed its work when the watch last showed it.
+func finishedAndAbsent(s *scene) {
 	s.live = Observed{Presence: Absent, Finished: true, UID: "u1", Digest: s.live.Digest}
 }
 

@@ -9,9 +9,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// wait adds the waits of a plan to the forecast, and simulates their end. again is set if the plan has a wait that no
-// earlier plan had.
-func (r *simulation) wait(p plan.Plan) (anew bool) {
+// wait adds the waits of a plan to the forecast, and simulates their end. added is set if the plan contains a wait that
+// no earlier plan contained.
+func (r *simulation) wait(p plan.Plan) (added bool) {
 	last := func(w plan.Waiting) bool { return w.Reason == plan.WaitUndecided || r.waitsForValue(w) }
 	return r.waitFor(p, func(w plan.Waiting) bool { return !last(w) }) || r.waitFor(p, last)
 }
@@ -23,7 +23,7 @@ func (r *simulation) waitsForValue(w plan.Waiting) bool {
 }
 
 // waitFor simulates the end of the waits that match.
-func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew bool) {
+func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (added bool) {
 	listed := applier.OutcomeOf(p, nil).Waiting
 	for i, w := range p.Waiting {
 		if !matches(w) || w.Reason == plan.WaitDependency {
@@ -34,7 +34,7 @@ func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew
 		if r.waited[name] {
 			continue
 		}
-		anew, r.waited[name] = true, true
+		added, r.waited[name] = true, true
 		if r.waitsForValue(w) && r.bindsUnasked(w.Key) {
 			r.addUnasked(w)
 		} else {
@@ -46,7 +46,7 @@ func (r *simulation) waitFor(p plan.Plan, matches func(plan.Waiting) bool) (anew
 		}
 		r.assume(w)
 	}
-	return anew
+	return added
 }
 
 // assume simulates the end of a wait.
@@ -74,7 +74,7 @@ func (r *simulation) assume(w plan.Waiting) {
 		r.touched[w.Key] = r.touched[w.Key] || !r.bindsUnasked(w.Key)
 		now = simulateApplied(plan.Action{Key: w.Key, Owner: r.facts.Owner, Object: r.object(w.Key)}, was)
 	case isRemoval(w.Reason), i < 0 && !r.inPhase(w.Key):
-		now, r.away[w.Key] = simulateGone(was), true
+		now, r.away[w.Key] = simulateDeleted(was), true
 	case w.Failure == nil && was.Presence == plan.Present, w.Reason == plan.WaitDependentFailed:
 		now = simulateReady(was)
 	default:

@@ -244,7 +244,7 @@ func (r *simulation) learn(a plan.Action, phase manifests.Phase, answer asked) {
 	var now plan.Observed
 	switch {
 	case a.Verb == plan.VerbDelete:
-		now, r.away[a.Key] = simulateGone(was), true
+		now, r.away[a.Key] = simulateDeleted(was), true
 	case a.Verb == plan.VerbOrphan:
 		now = simulateReleased(was)
 	case answer.Observed != nil:

@@ -44,8 +44,8 @@ func simulateReady(o plan.Observed) plan.Observed {
 	return o
 }
 
-// simulateGone returns the state of a deleted object.
-func simulateGone(was plan.Observed) plan.Observed {
+// simulateDeleted returns the state of a deleted object.
+func simulateDeleted(was plan.Observed) plan.Observed {
 	return plan.Observed{
 		Presence:        plan.Absent,
 		Confirmed:       true,

@@ -33,7 +33,8 @@ func BeingDeleted(obj metav1.Object) Result {
 				finalizers[i] = name + " (" + why + ")"
 			}
 		}
-		message += "; it is gone when other controllers have removed their finalizers: " + strings.Join(finalizers, ", ")
+		message += "; the deletion ends when other controllers have removed their finalizers: " +
+			strings.Join(finalizers, ", ")
 	}
 	return Result{State: Terminating, Message: message}
 }

@@ -22,14 +22,14 @@ func TestBeingDeletedNamesTheFinalizersOfControllers(t *testing.T) {
 		{
 			"with a finalizer of Kubernetes",
 			[]string{"kubernetes.io/pvc-protection"},
-			"it is being deleted; it is gone when other controllers have removed their finalizers: " +
+			"it is being deleted; the deletion ends when other controllers have removed their finalizers: " +
 				"kubernetes.io/pvc-protection " +
 				"(a pod uses the claim)",
 		},
 		{
 			"with finalizers of controllers",
 			[]string{"b.example.com/x", "a.example.com/y"},
-			"it is being deleted; it is gone when other controllers have removed their finalizers: a.example.com/y, " +
+			"it is being deleted; the deletion ends when other controllers have removed their finalizers: a.example.com/y, " +
 				"b.example.com/x",
 		},
 	} {

@@ -41,8 +41,8 @@ func (c *Component) Name() types.NamespacedName { return client.ObjectKeyFromObj
 // IsDeleted reports whether the component is being deleted.
 func (c *Component) IsDeleted() bool { return !c.GetDeletionTimestamp().IsZero() }
 
-// isGone reports whether a component is being deleted, and an outcome says that all its dependents are gone.
-func (c *Component) isGone(o outcome.Outcome) bool { return c.IsDeleted() && o.Done() }
+// hasNoDependentLeft reports whether a component is being deleted and, by an outcome, has no dependents any more.
+func (c *Component) hasNoDependentLeft(o outcome.Outcome) bool { return c.IsDeleted() && o.Done() }
 
 // SetStatus replaces the status.
 func (c *Component) SetStatus(s metav1alpha1.Status) { *c.GetStatus() = s }

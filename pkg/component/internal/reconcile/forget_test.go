@@ -39,11 +39,11 @@ func withinLimit(t *testing.T, what string, do func()) {
 
 // A forgetter takes a lock that another goroutine may hold for a long time, for example while it connects to a cluster.
 func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
-	gone, other := types.NamespacedName{Name: "gone"}, types.NamespacedName{Name: "other"}
+	deleted, other := types.NamespacedName{Name: "deleted"}, types.NamespacedName{Name: "other"}
 	var serving sync.Mutex
 	var stopped, released []string
 	r := Runner{
-		Pass:   Pass{Ports: Ports{Owners: knownOwners{manifests.Owner{Name: "gone"}}}},
+		Pass:   Pass{Ports: Ports{Owners: knownOwners{manifests.Owner{Name: "deleted"}}}},
 		States: &States{}, Forgetters: &Forgetters{},
 	}
 	r.Forgetters.OfComponent(r.States.Forget)
@@ -53,17 +53,17 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 		stopped = append(stopped, owner.Name)
 	})
 	r.Forgetters.OfComponent(func(name types.NamespacedName) { released = append(released, name.Name) })
-	r.States.Of(gone).prepared = "u1"
+	r.States.Of(deleted).prepared = "u1"
 	kept := r.States.Of(other)
 
 	serving.Lock()
 	forgotten := make(chan struct{})
 	go func() {
 		defer close(forgotten)
-		r.forget(gone)
+		r.forget(deleted)
 	}()
 	withinLimit(t, "another component", func() {
-		for r.States.Known(gone) != nil {
+		for r.States.Known(deleted) != nil {
 			time.Sleep(time.Millisecond)
 		}
 	})
@@ -75,8 +75,8 @@ func TestForgettingAComponentDoesNotDelayOtherComponents(t *testing.T) {
 	withinLimit(t, "a cache that is built meanwhile", func() { r.Forgetters.OfOwner(func(manifests.Owner) {}) })
 	serving.Unlock()
 	<-forgotten
-	if len(stopped) != 1 || stopped[0] != "gone" || len(released) != 1 || released[0] != "gone" {
-		t.Errorf("the runner stopped serving %v and released %v, want both for gone", stopped, released)
+	if len(stopped) != 1 || stopped[0] != "deleted" || len(released) != 1 || released[0] != "deleted" {
+		t.Errorf("the runner stopped serving %v and released %v, want both for deleted", stopped, released)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 	protect("first")
 	protect("second")
 	if r.protected("first") {
-		t.Error("the former Secret still has the finalizer")
+		t.Error("the previous Secret still has the finalizer")
 	}
 	r.Requests = nil
 	protect("second")
@@ -192,7 +192,7 @@ func TestTheKubeconfigIsProtectedAndReleased(t *testing.T) {
 	}
 	protect("")
 	if r.protected("second") {
-		t.Error("the former Secret still has the finalizer")
+		t.Error("the previous Secret still has the finalizer")
 	}
 	c.Target.KubeConfig = &metav1alpha1.KubeConfigReference{Name: "absent"}
 	if err := r.ProtectKubeconfig(t.Context(), c, owner); err == nil || c.GetStatus().TargetSecret != "" {
@@ -368,7 +368,7 @@ func TestSecretsAreReleasedIfSomebodyRemovedTheFinalizer(t *testing.T) {
 			func(r *recording) error { return r.ReleaseLeft(r.t.Context(), web, "u") }, false,
 		},
 		{
-			"and the component is gone",
+			"and the component no longer exists",
 			func(r *recording) error {
 				deleted := r.server.Delete(r.t.Context(), r.stored())
 				return errors.Join(deleted, r.ReleaseVanished(r.t.Context(), web))

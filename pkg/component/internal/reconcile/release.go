@@ -64,7 +64,7 @@ func (r *Runner) vanished(ctx context.Context, name types.NamespacedName, state 
 		late.client.Release(owner)
 	}
 	if err := r.Records.ReleaseVanished(ctx, name); err != nil {
-		log.FromContext(ctx).Error(err, "release the Secrets of a component that is gone")
+		log.FromContext(ctx).Error(err, "release the Secrets of a deleted component")
 		return state.Schedule.Retry()
 	}
 	r.forget(name)

@@ -101,7 +101,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	o, err := r.run(ctx, c)
 	o = state.unreported.addTo(o)
 	r.Records.RememberOwned(c)
-	if err == nil && c.isGone(o) {
+	if err == nil && c.hasNoDependentLeft(o) {
 		if err = r.release(ctx, c, o); err == nil {
 			return 0, nil
 		}

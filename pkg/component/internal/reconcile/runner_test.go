@@ -87,7 +87,7 @@ func TestAnErrorIsReportedAndRetried(t *testing.T) {
 		},
 		{"of a hook", "hook PreReconcile", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
 		{"of an API server", "inputs", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
-		{"of former Secrets", "release left", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
+		{"of previous Secrets", "release left", errOh, metav1alpha1.ReasonRetrying, metav1alpha1.StateProgressing, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
@@ -248,7 +248,7 @@ func TestAnInterruptedReportIsNone(t *testing.T) {
 	}{
 		{"the record", func(w *world) { w.fails["record"] = context.Canceled }},
 		{"the status", func(w *world) { w.fails["write the status"] = context.Canceled }},
-		{"a component that is gone", func(w *world) {
+		{"a deleted component", func(w *world) {
 			w.beforeStatus = func() error {
 				if err := w.server.Delete(t.Context(), w.stored()); err != nil {
 					t.Error(err)
@@ -410,8 +410,8 @@ func TestARequestedPassIsAcknowledged(t *testing.T) {
 	}
 }
 
-// gone deletes the component. The dependents late are added to the unconfirmed dependents before that.
-func gone(w *world, late ...metav1alpha1.InventoryEntry) {
+// deleteComponent deletes the component. The dependents late are added to the unconfirmed dependents before that.
+func deleteComponent(w *world, late ...metav1alpha1.InventoryEntry) {
 	w.t.Helper()
 	w.States.Of(web).addCreated(w.target.Client, outcome.Outcome{Created: plan.NewInventory(late)})
 	if err := w.server.Delete(w.t.Context(), w.stored()); err != nil {
@@ -436,7 +436,7 @@ func (w *world) connect() *target.Connection {
 
 func TestAVanishedComponentIsForgotten(t *testing.T) {
 	w := newWorld(t)
-	gone(w)
+	deleteComponent(w)
 	if after := w.reconcile(); after != 0 || w.States.Known(web) != nil || len(w.forgotten) != 1 || len(w.stopped) != 1 {
 		t.Errorf("the next pass is due after %s, or the state of the component remains; forgotten: %v", after, w.forgotten)
 	}
@@ -451,9 +451,9 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 		retried bool
 		kept    bool
 	}{
-		{name: "they are gone"},
+		{name: "they no longer exist"},
 		{name: "a watch has not delivered", outcome: outcome.Outcome{Outcome: result.Outcome{Observing: true}}, kept: true},
-		{name: "they are not gone yet", outcome: outcome.Outcome{Outcome: result.Outcome{
+		{name: "they still exist", outcome: outcome.Outcome{Outcome: result.Outcome{
 			Waiting: []result.Waiting{{}},
 		}}, retried: true, kept: true},
 		{name: "the API server fails", failure: errOh, retried: true, kept: true},
@@ -461,7 +461,7 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			connection := w.connect()
-			gone(w, settings)
+			deleteComponent(w, settings)
 			w.outcome = c.outcome
 			w.fails["delete"] = c.failure
 			after := w.reconcile()
@@ -489,7 +489,7 @@ func TestDependentsThatWereCreatedTooLateAreDeleted(t *testing.T) {
 
 func TestSecretsOfAVanishedComponentAreReleasedAgain(t *testing.T) {
 	w := newWorld(t)
-	gone(w)
+	deleteComponent(w)
 	w.fails["release vanished"] = errOh
 	if after := w.reconcile(); after == 0 || w.States.Known(web) == nil {
 		t.Errorf("the next pass is due after %s, or the state was dropped", after)

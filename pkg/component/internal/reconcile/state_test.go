@@ -75,7 +75,7 @@ func TestTheValuesOfARevisionAreKnownUntilTheNextOneIsWritten(t *testing.T) {
 	}
 	m.remember(second, inputs("two", 2))
 	if m.previousValues.values != nil {
-		t.Error("the state keeps the values of the former revision, although the status names the new revision")
+		t.Error("the state keeps the values of the previous revision, although the status names the new revision")
 	}
 	if got := m.changesSince(second, inputs("three", 1)); !slices.Equal(got, []string{"replicas: 2 → 1"}) {
 		t.Errorf("the changed values are %q", got)

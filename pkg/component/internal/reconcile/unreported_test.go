@@ -313,15 +313,15 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 		},
 		{
-			name:  "the component is gone: what was created is deleted",
+			name:  "the component was deleted: created objects are deleted",
 			first: func(w *world) { w.outcome.Created = plan.NewInventory([]metav1alpha1.InventoryEntry{created}) },
 			between: func(w *world) {
-				gone := w.stored()
-				gone.Finalizers = nil
-				if err := w.server.Update(w.t.Context(), gone); err != nil {
+				deleted := w.stored()
+				deleted.Finalizers = nil
+				if err := w.server.Update(w.t.Context(), deleted); err != nil {
 					w.t.Fatal(err)
 				}
-				if err := w.server.Delete(w.t.Context(), gone); err != nil {
+				if err := w.server.Delete(w.t.Context(), deleted); err != nil {
 					w.t.Fatal(err)
 				}
 				w.States.Of(web).unconfirmed.client = &target.Client{Connection: w.connect()}
@@ -597,7 +597,7 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 			},
 		},
 		{
-			name: "the component is created again: nothing is kept of the former one",
+			name: "the component is created again: nothing is kept of the previous one",
 			between: func(w *world) {
 				previous := w.stored()
 				previous.Finalizers = nil
@@ -607,10 +607,10 @@ func TestAPassThatEndsForAnExportIsContinued(t *testing.T) {
 				if err := w.server.Delete(w.t.Context(), previous); err != nil {
 					w.t.Fatal(err)
 				}
-				anew := &part{}
-				anew.SetGroupVersionKind(partGVK)
-				anew.Namespace, anew.Name, anew.UID, anew.Generation = web.Namespace, web.Name, "v", 1
-				if err := w.server.Create(w.t.Context(), anew); err != nil {
+				again := &part{}
+				again.SetGroupVersionKind(partGVK)
+				again.Namespace, again.Name, again.UID, again.Generation = web.Namespace, web.Name, "v", 1
+				if err := w.server.Create(w.t.Context(), again); err != nil {
 					w.t.Fatal(err)
 				}
 				w.loaded.Entries = nil

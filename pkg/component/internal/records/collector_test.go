@@ -25,9 +25,9 @@ func TestTheQueueHoldsEachSecretThatIsThereOnceInItsLastVersion(t *testing.T) {
 				ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name, ResourceVersion: version},
 			}
 		}
-		q.Updated(secret("a", "1"), secret("b", "2"), secret("gone", "3"))
+		q.Updated(secret("a", "1"), secret("b", "2"), secret("deleted", "3"))
 		q.Updated(secret("a", "4"))
-		q.Deleted(secret("gone", "5"))
+		q.Deleted(secret("deleted", "5"))
 		g := NewWithT(t)
 		taken := q.take(t.Context())
 		g.Expect(taken.all()).To(ConsistOf(secret("a", "4"), secret("b", "2")))
@@ -97,19 +97,19 @@ func (c *components) Lost(component types.NamespacedName, kind Kind) {
 	c.lost = append(c.lost, component.Name+" "+string(kind))
 }
 
-func TestSecretsOfComponentsThatAreGoneAreCollected(t *testing.T) {
+func TestSecretsOfDeletedComponentsAreCollected(t *testing.T) {
 	g := NewWithT(t)
 	cluster, s := newCluster(t)
-	cached, live, gone := owner("cached"), owner("live"), owner("gone")
-	elsewhere, otherKind := owner("gone"), owner("gone")
+	cached, live, deleted := owner("cached"), owner("live"), owner("deleted")
+	elsewhere, otherKind := owner("deleted"), owner("deleted")
 	elsewhere.Cluster, otherKind.Kind = "there", "Other"
 	var kept []string
 	for _, o := range []manifests.Owner{cached, live, elsewhere, otherKind} {
 		kept = append(kept, write(t, s, o, Phases, "a"))
 	}
-	write(t, s, gone, Phases, "a")
-	write(t, s, gone, Inventory, "b")
-	shared := cluster.addKubeconfig("config", s.Marks.ownerFinalizer(live), s.Marks.ownerFinalizer(gone))
+	write(t, s, deleted, Phases, "a")
+	write(t, s, deleted, Inventory, "b")
+	shared := cluster.addKubeconfig("config", s.Marks.ownerFinalizer(live), s.Marks.ownerFinalizer(deleted))
 	known := &components{
 		cached: map[string]Component{cached.ID(): {
 			Name:   types.NamespacedName{Namespace: "shop", Name: "cached"},
@@ -143,7 +143,7 @@ func TestRecordsWithEditedMarksAreReleasedWhenSomebodyDeletesThem(t *testing.T) 
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			cluster, s := newCluster(t)
-			gone, live := write(t, s, owner("gone"), Phases, "a"), write(t, s, owner("live"), Phases, "a")
+			deleted, live := write(t, s, owner("deleted"), Phases, "a"), write(t, s, owner("live"), Phases, "a")
 			c := Collector{Store: s, Namespaces: []string{""}, Started: start, Components: &components{
 				live: []types.NamespacedName{{Namespace: "shop", Name: "live"}},
 			}}
@@ -153,7 +153,7 @@ func TestRecordsWithEditedMarksAreReleasedWhenSomebodyDeletesThem(t *testing.T) 
 				secret.DeletionTimestamp = new(metav1.NewTime(start))
 			}
 			g.Expect(c.collect(t.Context(), batch{}, secrets)).To(Succeed())
-			g.Expect(cluster.Names("shop")).To(Equal([]string{live}), "want only %s released", gone)
+			g.Expect(cluster.Names("shop")).To(Equal([]string{live}), "want only %s released", deleted)
 		})
 	}
 }
@@ -175,16 +175,17 @@ func externals(t *testing.T, c *cluster, s *Store, o manifests.Owner, number, le
 func TestRecordsOfExternalsThatStillExistAreNotCollected(t *testing.T) {
 	g := NewWithT(t)
 	cluster, s := newCluster(t)
-	cached, live, gone := owner("cached"), owner("live"), owner("gone")
+	cached, live, deleted := owner("cached"), owner("live"), owner("deleted")
 	kept := []string{
-		externals(t, cluster, s, cached, 0, 0), externals(t, cluster, s, live, 0, 0), externals(t, cluster, s, gone, 0, 1),
+		externals(t, cluster, s, cached, 0, 0), externals(t, cluster, s, live, 0, 0),
+		externals(t, cluster, s, deleted, 0, 1),
 	}
-	edited := externals(t, cluster, s, gone, 1, 0)
-	cluster.secret(edited).SetAnnotations(map[string]string{s.Marks.name(annotationOwner): gone.String()})
-	externals(t, cluster, s, gone, 2, 0)
-	restored := externals(t, cluster, s, gone, 3, 0)
+	edited := externals(t, cluster, s, deleted, 1, 0)
+	cluster.secret(edited).SetAnnotations(map[string]string{s.Marks.name(annotationOwner): deleted.String()})
+	externals(t, cluster, s, deleted, 2, 0)
+	restored := externals(t, cluster, s, deleted, 3, 0)
 	cluster.secret(restored).SetManagedFields(nil)
-	ended := externals(t, cluster, s, gone, 4, 7)
+	ended := externals(t, cluster, s, deleted, 4, 7)
 	endedLive := externals(t, cluster, s, live, 1, 7)
 	for _, name := range []string{ended, endedLive} {
 		cluster.secret(name).SetDeletionTimestamp(new(metav1.NewTime(start)))
@@ -274,7 +275,7 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
 			cluster, s := newCluster(t)
-			write(t, s, owner("gone"), Phases, "a")
+			write(t, s, owner("deleted"), Phases, "a")
 			known := &components{refuse: test.refuse}
 			c := Collector{Store: s, Components: known, Namespaces: test.namespaces, Started: start}
 			err := c.collect(t.Context(), batch{}, cluster.All())
@@ -288,8 +289,8 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 	g := NewWithT(t)
 	cluster, s := newCluster(t)
-	refused := write(t, s, owner("gone"), Phases, "a")
-	write(t, s, owner("gone"), Phases, "b")
+	refused := write(t, s, owner("deleted"), Phases, "a")
+	write(t, s, owner("deleted"), Phases, "b")
 	cluster.Refuse = func(verb, name string) error {
 		if name == refused && slices.Contains([]string{"patch", "delete"}, verb) {
 			return forbidden()

@@ -63,7 +63,7 @@ func TestNamedRecordsThatDoNotExistAreReported(t *testing.T) {
 			deleted: true, exists: []Kind{Phases},
 		},
 		{
-			name: "a deletion of a former record", status: metav1alpha1.Status{PhaseRecord: "b"}, listed: "-", deleted: true,
+			name: "a deletion of a previous record", status: metav1alpha1.Status{PhaseRecord: "b"}, listed: "-", deleted: true,
 		},
 		{
 			name: "a component that is being deleted", status: metav1alpha1.Status{PhaseRecord: "a"}, isDeleted: true,
@@ -116,7 +116,7 @@ func TestAFailedSearchForALostRecordStopsNothingElse(t *testing.T) {
 			g := NewWithT(t)
 			cluster, s := newCluster(t)
 			app, other := owner("app"), owner("other")
-			write(t, s, owner("gone"), Phases, "a")
+			write(t, s, owner("deleted"), Phases, "a")
 			refused := secretName(Phases, app.ID(), "a", 0)
 			cluster.Refuse = func(_, name string) error {
 				if name == refused {
@@ -140,7 +140,7 @@ func TestAFailedSearchForALostRecordStopsNothingElse(t *testing.T) {
 			err := collector.collect(t.Context(), seen, cluster.All())
 			g.Expect(errors.Is(err, c.answer)).To(Equal(c.fails), "the error is %v", err)
 			g.Expect(known.lost).To(Equal([]string{"other phases"}))
-			g.Expect(cluster.Names("shop")).To(BeEmpty(), "the Secret of a component that is gone must be released")
+			g.Expect(cluster.Names("shop")).To(BeEmpty(), "the Secret of a deleted component must be released")
 		})
 	}
 }

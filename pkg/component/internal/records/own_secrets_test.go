@@ -46,8 +46,8 @@ func TestOnlySecretsThatTheReconcilerWroteAreDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			reads := len(slices.DeleteFunc(slices.Clone(c.Requests), func(r string) bool { return r != "get "+name }))
-			if gone := c.secret(name) == nil; gone != test.deleted || reads != test.reads {
-				t.Errorf("the Secret is gone: %t, after the requests %v", gone, c.Requests)
+			if deleted := c.secret(name) == nil; deleted != test.deleted || reads != test.reads {
+				t.Errorf("the Secret was deleted: %t, after the requests %v", deleted, c.Requests)
 			}
 		})
 	}

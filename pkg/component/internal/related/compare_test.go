@@ -280,7 +280,7 @@ func TestAnObjectIsComparedAgainAfterATimeWithoutComponents(t *testing.T) {
 		r.track(t, everybody...)
 		r.change(t, server, configMap(sharedName, "11", "y"))
 		r.Expect(t)
-		t.Log("the value is the former one again, and a component that is related now has not seen any")
+		t.Log("the value is the previous one again, and a component that is related now has not seen any")
 		of = []client.ObjectKey{key(sharedName)}
 		r.track(t, "a")
 		r.change(t, server, configMap(sharedName, "12", "x"))

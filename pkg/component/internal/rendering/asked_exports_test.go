@@ -57,7 +57,7 @@ func TestCheckAsked(t *testing.T) {
 			[]metav1alpha1.AskedExport{{Name: "a", Value: `"1"`}, {Name: "b"}},
 			"export b, which no object",
 		},
-		{"a value whose object is gone from the rendering", nil, []metav1alpha1.AskedExport{{Name: "a", Value: `"1"`}}, ""},
+		{"a value whose object is not rendered any more", nil, []metav1alpha1.AskedExport{{Name: "a", Value: `"1"`}}, ""},
 		{
 			"a Secret",
 			[]manifests.Object{exporter("Secret", "a")},

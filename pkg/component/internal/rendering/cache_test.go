@@ -62,13 +62,13 @@ func TestTheCacheEvictsTheLeastRecentlyUsedSets(t *testing.T) {
 			100,
 		},
 		{
-			"a set replaces the former set of its component",
+			"a set replaces the previous set of its component",
 			[]func(*cache){put("a", 90), put("a", 10), put("b", 90)},
 			[]string{"a", "b"},
 			100,
 		},
 		{
-			"a set larger than the cache is not kept, and the former set of its component is removed",
+			"a set larger than the cache is not kept, and the previous set of its component is removed",
 			[]func(*cache){put("a", 10), put("b", 10), put("a", 101)},
 			[]string{"b"},
 			10,

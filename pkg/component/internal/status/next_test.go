@@ -19,7 +19,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 func waits(name, reason, message string) result.Waiting {
 	return result.Waiting{DependentReport: metav1alpha1.DependentReport{Dependent: name, Reason: reason, Message: message}}
@@ -483,7 +483,7 @@ func TestNextKeepsTheStatusBefore(t *testing.T) {
 		t.Errorf("got %+v", next)
 	}
 	if diff := cmp.Diff(*kept, before); diff != "" {
-		t.Errorf("the function changed the former status:\n%s", diff)
+		t.Errorf("the function changed the previous status:\n%s", diff)
 	}
 }
 
@@ -537,8 +537,8 @@ func TestPinnedValuesAreACondition(t *testing.T) {
 	if len(pinned.Conditions) != 1 || !strings.Contains(pinned.Conditions[0].Message, "Secret shop/a data.x") {
 		t.Errorf("got %+v", pinned.Conditions)
 	}
-	if gone := WithPinnedValues(pinned, "", 2, now); len(gone.Conditions) != 0 || len(pinned.Conditions) != 1 {
-		t.Errorf("got %+v", gone.Conditions)
+	if ended := WithPinnedValues(pinned, "", 2, now); len(ended.Conditions) != 0 || len(pinned.Conditions) != 1 {
+		t.Errorf("got %+v", ended.Conditions)
 	}
 }
 

@@ -105,7 +105,7 @@ func resultOfDeletion(o outcome.Outcome) PassResult {
 		message := describe("cannot be deleted", terminal) + hintDeletion + hintUnreachable(o)
 		return PassResult{metav1alpha1.StateStalled, reasonOf(terminal), message}
 	}
-	message := describe("waiting until gone", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
+	message := describe("waiting until deleted", o.Waiting) + hintUnreachable(o) + DescribeSkipped(o.Skipped)
 	return PassResult{metav1alpha1.StateDeleting, metav1alpha1.ReasonDeleting, message}
 }
 
@@ -137,7 +137,7 @@ func resultOfBlocked(deleting bool, blocked []result.Blocked) PassResult {
 	}
 	advice := "the " + work + " continues once this is known"
 	if slices.ContainsFunc(blocked, func(b result.Blocked) bool { return b.Count > 0 }) {
-		advice = "the " + work + " continues when they are gone, and their data with them; " + keepInstances(deleting)
+		advice = "the " + work + " continues when they are deleted, and their data with them; " + keepInstances(deleting)
 	}
 	v.Message = work + " is refused, because " + describeBlocked(blocked) + "; " + advice
 	return v
@@ -234,7 +234,7 @@ func resultOfWaiting(component manifests.Key, o outcome.Outcome) PassResult {
 			describe("the rendering is incomplete", o.Waiting),
 		}
 	case o.Applied && o.Ready == o.Desired:
-		message := describe("waiting until gone", o.Waiting)
+		message := describe("waiting until deleted", o.Waiting)
 		return PassResult{metav1alpha1.StateProgressing, metav1alpha1.ReasonDependentsNotGone, message}
 	}
 	message := describe("waiting until ready", o.UndefinedFirst())

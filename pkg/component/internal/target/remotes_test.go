@@ -68,12 +68,12 @@ func TestRemotesAreSharedAndClosed(t *testing.T) {
 			map[string]bool{"x": false},
 		},
 		{
-			"another kubeconfig releases the former connection",
+			"another kubeconfig releases the previous connection",
 			[]step{{"a", "x", "1"}, {"a", "y", "2"}},
 			map[string]bool{"x": false, "y": true},
 		},
 		{
-			"an unusable kubeconfig releases the former connection",
+			"an unusable kubeconfig releases the previous connection",
 			[]step{{"a", "x", "1"}, {"a", "bad", "2"}},
 			map[string]bool{"x": false},
 		},

@@ -239,9 +239,9 @@ func TestDryRunCheckCachesTheServerOfAType(t *testing.T) {
 		asked := func() int {
 			return len(slices.DeleteFunc(slices.Clone(*sent), func(request string) bool { return request != "GET "+service }))
 		}
-		gone, leave := context.WithCancel(t.Context())
+		canceled, leave := context.WithCancel(t.Context())
 		leave()
-		ask(gone)
+		ask(canceled)
 		ask(t.Context())
 		ask(t.Context())
 		if asked() != 2 {

@@ -26,7 +26,7 @@ needs, and that the service account of the component or the operator lacks. To c
 create SubjectAccessReviews. The rights of the operator are checked if it has the Deployment of its chart.
 
 Steps with the same TURN run at the same time. The next turn starts when the created and updated objects of the turn
-before are ready, and its deleted objects are gone. The actions are:
+before are ready, and its deleted objects do not exist any more. The actions are:
 
     create    the object is written
     update    the object is written; WHY names the changed fields, not values
@@ -45,14 +45,14 @@ the exit code is 3. The same flag gives the value of such an object, or shows wh
 The command applies the same rules as the operator with its default options, and reads with your rights. For a
 component with a function or a kubeconfig, it reads as the identity of the component, which you must be allowed to
 impersonate. It calls a function only with --call-functions, because the author of the component chose its address.
-Without this flag the exit code is 2, and the error has the address and what the command would send.
+Without this flag the exit code is 2, and the error contains the address and what the command would send.
 
 It sends each write to the API server as a dry run, to check that the API server accepts it. A step is not checked
 if its dry run is not possible, or does not predict the write. That is so if the namespace, the definition of the
 type, or a mutating webhook is created or changed before, if you lack the right for the write, and if the object
 belongs to an aggregated API that does not declare dry runs. Nobody but the operator asks dependents outside
-Kubernetes, so their steps are not checked. "Not asked" lists the objects that bind values of theirs which are not
-recorded. A step that is not checked does not change the exit code.
+Kubernetes, so their steps are not checked. "Not asked" lists the objects that bind values of such dependents, if
+the values are not recorded. A step that is not checked does not change the exit code.
 
 The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, nobody serves
 the type of an object, foreign instances or finalizers of others block the deletion, or rights for the deletion are

@@ -22,7 +22,7 @@ import (
 
 const deleteHelp = `Delete the component NAME. Its operator deletes the dependents in reverse order.
 
-Several components are deleted one after the other, in the given order, with --wait each after the one before is gone.
+Several components are deleted in the given order. With --wait each deletion begins after the end of the one before.
 Nothing is deleted if one of them does not exist. A later error about one of them does not keep the others.
 Without --wait the command returns when the API server has accepted the deletion. Its exit code is 1 if the status
 already reports a blocked deletion. With --wait it also deletes the ConfigMaps with the sources of the component.
@@ -30,8 +30,8 @@ already reports a blocked deletion. With --wait it also deletes the ConfigMaps w
 The operator refuses the deletion as long as there are foreign instances: objects that are not dependents of
 the component, but whose type the component defines. The command first searches for foreign instances with your
 rights, and warns of them. fairlead plan --delete shows the whole deletion. With --wait the command prints the
-foreign instances that the operator reports, and continues to wait, because the deletion proceeds when they are
-gone. The command fails after the timeout. If the deletion of the component was requested before, the command
+foreign instances that the operator reports, and continues to wait, because the deletion proceeds after they are
+deleted. The command fails after the timeout. If the deletion of the component was requested before, the command
 requests another attempt from the operator.
 
 For a component with a kubeconfig, the command searches as the identity of the component. If you may not
@@ -158,7 +158,7 @@ func (o *options) delete(ctx context.Context, f cluster.Object) error {
 func (o *options) awaitEnd(ctx context.Context, f cluster.Object) error {
 	began := time.Now()
 	command.WarnOfOperator(f.Cluster.Operator(ctx, f.Target), o.Warn)
-	if err := o.wait.Waiter(f.Cluster, f.Target, o.Out).Gone(ctx, f.Live); err != nil || !f.Target.IsReadyMade() {
+	if err := o.wait.Waiter(f.Cluster, f.Target, o.Out).Deleted(ctx, f.Live); err != nil || !f.Target.IsReadyMade() {
 		return err
 	}
 	limited, cancel := ctx, context.CancelFunc(func() {})

@@ -21,7 +21,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/cluster"
 )
 
-func TestARequestThatConflictsIsNoSignThatTheComponentIsGone(t *testing.T) {
+func TestARequestThatConflictsIsNoSignThatTheComponentWasDeleted(t *testing.T) {
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -71,9 +71,9 @@ func (s *Stage) Put(path string, content []byte) error {
 	return os.WriteFile(place, content, 0o644)
 }
 
-// Move moves files from the stage to the target, and removes the files in gone from the target. After an error, it
+// Move moves files from the stage to the target, and removes the files in removed from the target. After an error, it
 // undoes all changes.
-func (s *Stage) Move(files, gone []string) error {
+func (s *Stage) Move(files, removed []string) error {
 	var undo []func() error
 	attempt := func(file string, step func(string) (back func() error, err error)) error {
 		back, err := step(filepath.FromSlash(file))
@@ -86,8 +86,8 @@ func (s *Stage) Move(files, gone []string) error {
 	for i := 0; err == nil && i < len(files); i++ {
 		err = attempt(files[i], s.moveOne)
 	}
-	for i := 0; err == nil && i < len(gone); i++ {
-		err = attempt(gone[i], s.takeAway)
+	for i := 0; err == nil && i < len(removed); i++ {
+		err = attempt(removed[i], s.takeAway)
 	}
 	if err == nil {
 		return nil
@@ -144,7 +144,7 @@ func (s *Stage) places(file string) (from, to, previous string) {
 	return filepath.Join(s.dir, file), filepath.Join(s.target, file), filepath.Join(s.dir, previousFolder, file)
 }
 
-// keep links or copies a file that will be replaced to the path former, and sets the file's mode on its successor.
+// keep links or copies a file that will be replaced to the path previous, and sets the file's mode on its successor.
 func keep(file, previous, successor string) (existed bool, err error) {
 	info, err := os.Lstat(file)
 	switch {
