@@ -117,8 +117,8 @@ func exerciseEverything(ctx context.Context, namespace string, everyNamespace bo
 	// While an aggregated API has no server, Kubernetes cannot empty a namespace that is being deleted. It tries again
 	// after 5, 10, 20 and 40 seconds. So this API is deleted before a component deletes its namespace.
 	Expect(admin.Delete(ctx, unserved)).To(Succeed())
-	Expect(cluster.AwaitDefinitionGone(ctx, "buoys."+namespace+".example.com.unserved")).To(Succeed())
-	Eventually(gone(ctx, unserved)).WithTimeout(time.Minute).Should(Succeed())
+	Expect(cluster.AwaitDefinitionDeleted(ctx, "buoys."+namespace+".example.com.unserved")).To(Succeed())
+	Eventually(absent(ctx, unserved)).WithTimeout(time.Minute).Should(Succeed())
 
 	By("deleting a component right after its inventory was lost, before the operator can rebuild the inventory")
 	Expect(admin.Get(ctx, client.ObjectKeyFromObject(lost), lost)).To(Succeed())
@@ -131,7 +131,7 @@ func exerciseEverything(ctx context.Context, namespace string, everyNamespace bo
 		Expect(client.IgnoreNotFound(admin.Delete(ctx, c))).To(Succeed())
 	}
 	for _, c := range components {
-		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(absent(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 	}
 }
 

@@ -60,8 +60,8 @@ func oneConfigMap() v1alpha1.Source {
 	return v1alpha1.Source{Inline: &v1alpha1.InlineSource{Files: map[string]string{"all.yaml": manifest}}}
 }
 
-// gone returns a function that fails while the object exists, and prints the object.
-func gone(ctx context.Context, o client.Object) func() error {
+// absent returns a function that fails while the object exists, and prints the object.
+func absent(ctx context.Context, o client.Object) func() error {
 	return func() error {
 		if err := admin.Get(ctx, client.ObjectKeyFromObject(o), o); err != nil {
 			return client.IgnoreNotFound(err)
@@ -126,7 +126,8 @@ var _ = Describe("Helm", Ordered, func() {
 		}
 		Expect(admin.Create(ctx, kept)).To(Succeed())
 		helm(ctx, "uninstall", release, "--wait")
-		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(Succeed())
+		Expect(absent(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).
+			To(Succeed())
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(kept), kept)).To(Succeed())
 
 		helm(ctx, "install", release, chart) // no flags are necessary, because the release has the same name

@@ -79,8 +79,9 @@ var _ = Describe("Fairlead", Ordered, func() {
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(itself), itself)).To(Succeed())
 		launch("--kubeconfig="+cluster.Kubeconfig(), "--leader-elect", "--leader-election-namespace="+system,
 			"--metrics-bind-address=0", "--health-probe-bind-address=0")
-		Eventually(gone(ctx, itself)).WithTimeout(time.Minute).Should(Succeed())
-		Expect(gone(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).To(Succeed())
+		Eventually(absent(ctx, itself)).WithTimeout(time.Minute).Should(Succeed())
+		Expect(absent(ctx, &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: system, Name: release}})()).
+			To(Succeed())
 		Expect(suspendable(ctx)()).To(BeTrue(),
 			"the definition of components must still exist after the deletion of the component")
 	}, SpecTimeout(2*time.Minute))

@@ -185,7 +185,7 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 		})).To(Succeed())
 		Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())
-		Eventually(gone(ctx, c)).Should(Succeed())
+		Eventually(absent(ctx, c)).Should(Succeed())
 	}, SpecTimeout(2*time.Minute))
 
 	It("the operator cannot impersonate a service account that the values of the "+
@@ -229,12 +229,12 @@ var _ = Describe("The operator with the rights of the chart:", Ordered, func() {
 			return admin.Update(ctx, c)
 		}).Should(Succeed())
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
-		Eventually(gone(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).
+		Eventually(absent(ctx, &corev1.LimitRange{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "dropped"}})).
 			Should(Succeed())
 
 		By("deleting")
 		Expect(admin.Delete(ctx, c)).To(Succeed())
-		Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+		Eventually(absent(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 
 		for _, rule := range []string{
 			"configmaps patch", "secrets create", "services create", "limitranges delete", "clusterroles escalate",
@@ -263,15 +263,15 @@ var _ = DescribeTable("an operator with a limited watch scope serves components 
 		Not(ContainSubstring("cannot be watched"))))
 	Expect(recordsIn(ctx, namespace)).To(Equal(1))
 	Expect(admin.Delete(ctx, c)).To(Succeed())
-	Eventually(gone(ctx, c)).Should(Succeed())
+	Eventually(absent(ctx, c)).Should(Succeed())
 	Expect(recordsIn(ctx, namespace)).To(BeZero())
 
 	By("deleting the component with its namespace")
 	c = createShop(ctx, namespace, v1alpha1.ComponentSpec{Source: oneConfigMapAndAfterwards()})
 	Eventually(status(ctx, namespace, "shop")).Should(HavePrefix("Ready Ready: "))
 	Expect(admin.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
-	Eventually(gone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).
+	Eventually(absent(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+	Eventually(absent(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).WithTimeout(time.Minute).
 		Should(Succeed())
 },
 	Entry("if the operator watches some namespaces", "watched", "observe=namespaces,observeNamespaces={watched}",
@@ -301,7 +301,7 @@ var _ = It("an operator watches as a service account with the roles that fairlea
 		Not(ContainSubstring("cannot be watched"))))
 	c := &v1alpha1.Component{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop"}}
 	Expect(admin.Delete(ctx, c)).To(Succeed())
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+	Eventually(absent(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 }, SpecTimeout(3*time.Minute))
 
 // oneConfigMapAndAfterwards is oneConfigMap with a deletion phase, so that the operator stores a record in a Secret.
@@ -349,5 +349,5 @@ func expectStalledWithout(ctx context.Context, namespace string, roles []*unstru
 		Eventually(status(ctx, namespace, "shop")).WithTimeout(time.Minute).Should(HavePrefix("Ready Ready: "))
 		Expect(admin.Delete(ctx, c)).To(Succeed())
 	}
-	Eventually(gone(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
+	Eventually(absent(ctx, c)).WithTimeout(time.Minute).Should(Succeed())
 }

@@ -176,7 +176,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 var _ = Describe("Deletions through a kubeconfig that are interrupted at the end:", func() {
 	for resource, writes := range map[string][]int64{"configmaps": {1}, "gadgets": {1, 2, 3}, "secrets": {1}} {
 		for _, after := range writes {
-			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig is gone continues if the operator crashed after %d "+
+			It(fmt.Sprintf("a deletion whose Secret with the kubeconfig was deleted continues if the operator crashed after %d "+
 				"writes to %s", after, resource), func(ctx SpecContext) {
 				namespace, operator := newNamespace(ctx), newOperatorName()
 				keepOwnKubeconfig(ctx, namespace)
@@ -191,7 +191,7 @@ var _ = Describe("Deletions through a kubeconfig that are interrupted at the end
 				remove(ctx, g)
 				c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: true}
 				stop = runOperator(operator, operatorOptions{transport: c.wrap})
-				Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) }).Should(BeTrue())
+				Eventually(ctx, func() bool { return c.crashed.Load() || isAbsent(ctx, g) }).Should(BeTrue())
 				stop()
 				runOperator(operator, operatorOptions{})
 				expectGone(ctx, g)

@@ -47,7 +47,7 @@ var _ = Describe("The author's update of a component:", func() {
 		Expect(stored.Spec.Manifests).To(Equal(configMap("settings", "default")))
 		Expect(stored.Finalizers).To(ConsistOf("example.com/account", operator+"/finalizer"))
 		Expect(stored.Status.ObservedGeneration).To(Equal(int64(2)))
-		Expect(stored.Status.Revision).To(Equal(int64(1)), "the pass with the former spec must render nothing")
+		Expect(stored.Status.Revision).To(Equal(int64(1)), "the pass with the previous spec must render nothing")
 		Expect(seen.read()[:2]).To(Equal([]string{
 			"generation 1: 0 bytes",
 			fmt.Sprintf("generation 2: %d bytes", len(stored.Spec.Manifests)),

@@ -336,8 +336,8 @@ var _ = Describe("The hooks of a chart:", func() {
 			}))
 		}
 		Expect(created()).To(Equal(1))
-		gone := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-before"}}
-		Expect(k8s.Delete(ctx, gone, client.PropagationPolicy("Background"))).To(Succeed())
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-before"}}
+		Expect(k8s.Delete(ctx, job, client.PropagationPolicy("Background"))).To(Succeed())
 		expectGone(ctx, gone)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)

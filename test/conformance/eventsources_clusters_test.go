@@ -133,7 +133,7 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		watches := func() (string, error) { return openWatches(ctx, remote, "configmaps") }
 		Expect(watches()).To(ContainSubstring("} 1"))
 
-		By("replacing the credentials, and removing the former user's rights")
+		By("replacing the credentials, and removing the previous user's rights")
 		renewed := kubeconfigOf(administratorOf(ctx, remote, there, namespace+"-renewed"))
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, base64.StdEncoding.EncodeToString(renewed)))
 		requestPass(ctx, first, operator)
@@ -142,7 +142,7 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		Expect(there.Delete(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
 		set(ctx, far, "second", "c")
 		sees(ctx, "", "far=c")
-		Eventually(ctx, watches).Should(ContainSubstring("} 1"), "the watch of the former user is open")
+		Eventually(ctx, watches).Should(ContainSubstring("} 1"), "the watch of the previous user is open")
 
 		By("deleting the components")
 		remove(ctx, first)

@@ -159,7 +159,7 @@ var _ = Describe("Event sources:", func() {
 		Consistently(ctx, func() int { return passes(operator) }).Should(Equal(before))
 		Expect(requestsSince(ctx, mark, operator)).To(BeEmpty())
 
-		By("seeing that the object is gone")
+		By("seeing that the object was deleted")
 		remove(ctx, c)
 		Eventually(ctx, rendered(ctx, namespace)).Should(Equal("null"))
 	})

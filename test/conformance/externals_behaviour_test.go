@@ -292,7 +292,7 @@ var _ = Describe("Externals of all kinds:", func() {
 				fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: base, annotations: {%s/order: \"-1\"}}\n",
 					operator))
 			expectReady(ctx, g)
-			gone := make(chan struct{})
+			deleted := make(chan struct{})
 			cloud.SetFault(func(c componenttest.CloudCall) componenttest.CloudFault {
 				if c.Method == "Delete" {
 					cloud.Put(componenttest.Thing{ID: "one", Value: "a", Phase: "Going"})
@@ -303,7 +303,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			remove(ctx, g)
 			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "base") }).Should(BeFalse())
 			Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
-			close(gone)
+			close(deleted)
 			cloud.Remove("one")
 			expectGone(ctx, g)
 		})

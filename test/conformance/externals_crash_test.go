@@ -313,7 +313,7 @@ var _ = Describe("Crashes with externals:", slow, func() {
 		Entry("RepeatableThing, another one is rendered", "RepeatableThing", false),
 	)
 
-	DescribeTable("an uncertain create that a former version recorded, without its token in the inventory, is "+
+	DescribeTable("an uncertain create that a previous version recorded, without its token in the inventory, is "+
 		"completed once", func(ctx SpecContext, kind string) {
 		cloud, operator, g := start(ctx, thing(kind, "one", "a"))
 		killed{call: "Create", effect: true}.kill(ctx, operator, g.Namespace, cloud)

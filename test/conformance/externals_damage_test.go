@@ -282,7 +282,7 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		damages[name](ctx, shop, other, older)
 		runCloud(cloud, operator)
 		Eventually(ctx, func() string {
-			resolveByCloud(ctx, shop, operator, cloud) // The inventory has the token of an uncertain create, too.
+			resolveByCloud(ctx, shop, operator, cloud) // The inventory contains the token of an uncertain create, too.
 			latest := &gadget.Gadget{}
 			if err := k8s.Get(ctx, keyOf(shop), latest); err != nil {
 				return err.Error()
@@ -326,7 +326,7 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		runCloud(cloud, operator)
 		Eventually(func() int { return cloud.Calls("Find") }).Should(BeNumerically(">", found))
 		Consistently(func() int { return cloud.Calls("Create") }, 10*quick.Settle).Should(Equal(3),
-			"the former call may still take effect")
+			"the previous call may still take effect")
 		takeEffect()
 		expectResolved(ctx, shop, operator, cloud)
 		expectResolved(ctx, other, operator, cloud)

@@ -338,7 +338,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		expectReady(ctx, far)
 	})
 
-	It("an external whose system forgets the deletion is deleted again, and its component stays until it is gone",
+	It("an external whose system forgets the deletion is deleted again, and its component stays until then",
 		slow, func(ctx SpecContext) {
 			forgets := &atomic.Int64{}
 			run(external.Of("ForgetfulThing", forgetful{componenttest.Things{Cloud: cloud}, forgets}, quick))

@@ -33,7 +33,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
 		}
 		Eventually(ctx, confirmations).Should(BeNumerically(">", 0),
-			"the late operator did not confirm that the dependents are gone")
+			"the late operator did not confirm that the dependents no longer exist")
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		late.release()
 		settle(ctx, operator)

@@ -77,7 +77,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 			Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), namespace).Writes().Resource("configmaps"))).
 				To(BeEmpty())
 
-			By("repairing a field that another client took from the former owner")
+			By("repairing a field that another client took from the previous owner")
 			Expect(k8s.Patch(ctx, newConfigMap(namespace, "drifted"), client.RawPatch("application/merge-patch+json",
 				[]byte(`{"data":{"value":"b"}}`)),
 				client.FieldOwner("somebody"))).To(Succeed())

@@ -44,7 +44,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 	}
 
 	It("foreign instances block the deletion of the component, and no dependent is deleted before the foreign "+
-		"instances are gone", func(ctx SpecContext) {
+		"instances", func(ctx SpecContext) {
 		foreign := create(ctx, inElsewhere("theirs"))
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(

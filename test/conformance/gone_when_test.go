@@ -68,7 +68,7 @@ var _ = Describe("The condition gone-when:", func() {
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "drained"), `{"data":{"value":"drained"}}`)
 		Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "middle") }).Should(BeFalse())
 		settle(ctx, operator)
-		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3), "the record waits until the objects are gone")
+		Expect(current(ctx, g).Status.Inventory).To(HaveLen(3), "the record waits until the objects no longer exist")
 		Expect(current(ctx, g).Status.Waiting).To(HaveEach(HaveField("Message", ContainSubstring("gone-when is true"))))
 		free(ctx, "wave")
 		free(ctx, "drained")

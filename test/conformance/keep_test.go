@@ -46,7 +46,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 	}
 
 	It("a namespace is not deleted with its component while the namespace contains foreign objects, and is deleted when "+
-		"these objects are gone", func(ctx SpecContext) {
+		"these objects no longer exist", func(ctx SpecContext) {
 		g := newGadget(ctx, home, "app", together(namespaceManifest(inner), within(inner, configMap("ours", "a"))), retryLate)
 		expectReady(ctx, g)
 		theirs := create(ctx, within(inner, configMap("theirs", "a")))[0]

@@ -155,7 +155,7 @@ var _ = Describe("Missing namespaces:", func() {
 	})
 
 	It("a namespace that is being deleted causes no fast retries, and is created again "+
-		"when it is gone", func(ctx SpecContext) {
+		"after its deletion", func(ctx SpecContext) {
 		create(ctx, namespaceManifest(inner))
 		create(ctx,
 			fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, namespace: %s, finalizers: [example.com/hold]}",

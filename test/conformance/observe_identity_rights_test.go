@@ -58,7 +58,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
-	It("a deletion waits until another namespace that is being deleted is gone, if the component's identity has no right "+
+	It("a deletion waits for the end of the deletion of another namespace, if the component's identity has no right "+
 		"to list the objects in it", func(ctx SpecContext) {
 		other := newNamespace(ctx)
 		for _, namespace := range []string{t.namespace, other} {

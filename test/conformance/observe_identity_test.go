@@ -121,7 +121,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		expectReady(ctx, g)
 		made := t.requests(ctx, mark).Resource("configmaps")
 		Expect(verbs(made.As(t.account).Verb("list", "watch"))).To(BeEmpty(),
-			"the watch of the former identity was opened again")
+			"the watch of the previous identity was opened again")
 		Expect(verbs(made.As(second).Verb("get"))).To(BeEmpty())
 	})
 

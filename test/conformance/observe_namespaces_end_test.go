@@ -107,7 +107,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, t.here) }).Should(
 			And(HaveLen(1), HaveEach(HaveField("Finalizers", BeEmpty()))),
-			"the former inventory is deleted after the status is written")
+			"the previous inventory is deleted after the status is written")
 		stop()
 		withdraw(ctx, t.here, "operator")
 		withdraw(ctx, t.here, "records")

@@ -112,7 +112,7 @@ var _ = Describe("Orders that contradict each other:", func() {
 
 var _ = Describe("The order of a deletion:", func() {
 	It("a deletion runs in the order instances, webhooks, workloads, configuration, definitions, roles, namespaces, and "+
-		"each stage is gone before the next starts", func(ctx SpecContext) {
+		"each stage ends before the next starts", func(ctx SpecContext) {
 		namespace, group := newNamespace(ctx), newGroup()
 		inside := namespace + "-inside"
 		service := "apiVersion: v1\nkind: Service\nmetadata: {name: server}\n" +
@@ -176,7 +176,9 @@ webhooks:
 })
 
 var _ = Describe("The order of pruning:", func() {
-	It("pruning uses the order of a deletion, and each wave waits until the previous wave is gone", func(ctx SpecContext) {
+	It("pruning uses the order of a deletion, and each wave waits until the previous wave is deleted", func(
+		ctx SpecContext,
+	) {
 		namespace := newNamespace(ctx)
 		g := newGadget(ctx, namespace, "app", together(
 			configMap("stays", "a"), configMap("first", "a", order(2)), configMap("held", "a", order(1)),

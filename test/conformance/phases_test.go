@@ -588,7 +588,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 				remove(ctx, g)
 				c := &crash{counts: writesTo(namespace, resource), after: after, unanswered: true}
 				stop = runOperator(operator, operatorOptions{transport: c.wrap})
-				Eventually(ctx, func() bool { return c.crashed.Load() || isGone(ctx, g) }).Should(BeTrue())
+				Eventually(ctx, func() bool { return c.crashed.Load() || isAbsent(ctx, g) }).Should(BeTrue())
 				stop()
 				runOperator(operator, operatorOptions{})
 				expectGone(ctx, g)
@@ -623,7 +623,7 @@ func notesOf(ctx context.Context, namespace, reason string) (notes []string) {
 	return notes
 }
 
-// isGone reports whether an object does not exist.
-func isGone(ctx context.Context, g *gadget.Gadget) bool {
+// isAbsent reports whether an object does not exist.
+func isAbsent(ctx context.Context, g *gadget.Gadget) bool {
 	return k8s.Get(ctx, client.ObjectKeyFromObject(g), &gadget.Gadget{}) != nil
 }

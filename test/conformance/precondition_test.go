@@ -150,7 +150,7 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 })
 
 var _ = Describe("The deletion of workloads:", func() {
-	It("a workload that is pruned or deleted counts as gone only when its pods are gone", func(ctx SpecContext) {
+	It("a workload that is pruned or deleted counts as deleted only when its pods no longer exist", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		pods := func() int {
 			GinkgoHelper()

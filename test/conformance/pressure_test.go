@@ -59,7 +59,7 @@ var _ = Describe("Components under load:", slow, func() {
 		expectReady(ctx, g)
 		for range 10 {
 			for i := range 5 {
-				_ = k8s.Delete(ctx, newConfigMap(namespace, fmt.Sprintf("cm-%d", i))) // The object may be gone already.
+				_ = k8s.Delete(ctx, newConfigMap(namespace, fmt.Sprintf("cm-%d", i))) // The object may not exist.
 			}
 		}
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(5))
@@ -105,7 +105,7 @@ var _ = Describe("Components under load:", slow, func() {
 				break
 			}
 			found.Spec.Manifests = configMaps("more", 5+i, "a")
-			_ = k8s.Update(ctx, found) // The component may be gone or changed in the meantime.
+			_ = k8s.Update(ctx, found) // The component may have been deleted or changed.
 		}
 		expectGone(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())

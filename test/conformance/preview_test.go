@@ -143,8 +143,8 @@ var _ = Describe("Previews:", func() {
 			configMap("first", "1"), configMap("second", "1", order(1)), deployment("web", order(1)),
 			configMap("last", "1", order(2)))), "Create first", "Create second", "Create web", "Create last"),
 		Entry("for a changed dependent, and for a dependent that is no longer rendered",
-			always(together(configMap("a", "1"), configMap("b", "1"), configMap("gone", "1"))),
-			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune gone"),
+			always(together(configMap("a", "1"), configMap("b", "1"), configMap("unrendered", "1"))),
+			always(together(configMap("a", "2"), configMap("b", "1"))), "Update a", "Prune unrendered"),
 		Entry("for changed settings", always(configMap("a", "1")), always(configMap("a", "1", deletePolicy("orphan"))),
 			"Update a"),
 		Entry("for a dependent with the update policy recreate", always(configMap("a", "1", updatePolicy("recreate"))),
@@ -185,11 +185,11 @@ var _ = Describe("Previews of failures:", func() {
 		text := together(configMap("free", "1"), configMap("taken", "2"),
 			"apiVersion: v1\nkind: Service\nmetadata: {name: bad}\nspec: {ports: [{port: 100000}]}",
 			"apiVersion: example.com/v1\nkind: Unheard\nmetadata: {name: of}", configMap("later", "1", order(1)))
-		g := newGadget(ctx, namespace, "app", configMap("gone", "1"))
+		g := newGadget(ctx, namespace, "app", configMap("unrendered", "1"))
 		expectReady(ctx, g)
 		forecast, err := foresee(ctx, current(ctx, g), text)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(effects(forecast)).To(Equal([]string{"Create free", "Create later (held)", "Prune gone (held)"}))
+		Expect(effects(forecast)).To(Equal([]string{"Create free", "Create later (held)", "Prune unrendered (held)"}))
 		Expect(forecast.Stuck()).To(BeTrue())
 		Expect(forecast.Unchanged).To(BeZero())
 
@@ -198,7 +198,7 @@ var _ = Describe("Previews of failures:", func() {
 		Expect(forecast.Waiting).To(ContainElements(
 			HaveField("Reason", metav1alpha1.ReasonOwnershipConflict), HaveField("Reason", "Invalid"),
 			HaveField("Reason", "KindNotServed")))
-		_, err = get(ctx, "v1", "ConfigMap", namespace, "gone")
+		_, err = get(ctx, "v1", "ConfigMap", namespace, "unrendered")
 		Expect(err).NotTo(HaveOccurred(), "the pruned object was deleted, although its deletion is blocked")
 	})
 

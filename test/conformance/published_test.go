@@ -194,7 +194,7 @@ var _ = Describe("Published exports of a component:", func() {
 			To(And(HaveField("State", metav1alpha1.StateProgressing), HaveField("ProgressingSince", BeNil())))
 	})
 
-	It("keep their former values if the values are together too large", func(ctx SpecContext) {
+	It("keep their previous values if the values are together too large", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		g := newGadget(ctx, namespace, "app", configMap("a", "x", exports("a=self.data.value")), servedBy(operator),
 			publishing("a"))

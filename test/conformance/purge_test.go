@@ -88,7 +88,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(exists(ctx, g.Namespace, "scratch")).To(BeFalse())
 	})
 
-	It("the next wave waits until a purged object is gone", func(ctx SpecContext) {
+	It("the next wave waits until a purged object no longer exists", func(ctx SpecContext) {
 		_, g, _ := start(ctx, func(operator string) string {
 			held := strings.Replace(configMap("held", "a", purgeOrder(operator, 0)), "  name:",
 				"  finalizers: [example.com/hold]\n  name:", 1)

@@ -247,7 +247,7 @@ var _ = Describe("The schedule of passes:", func() {
 		Expect(most.Load()).To(BeEquivalentTo(1))
 	})
 
-	It("a limiter of the author decides when a pass begins, and forgets a component that is gone", func(ctx SpecContext) {
+	It("a limiter of the author decides when a pass begins, and forgets a deleted component", func(ctx SpecContext) {
 		operator, limiter := newOperatorName(), &gate{}
 		limiter.closed.Store(true)
 		runOperator(operator, operatorOptions{

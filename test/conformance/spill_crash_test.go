@@ -70,7 +70,7 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 						counts: writesTo(namespace, cut.resource), after: after,
 						unanswered: after > 0,
 					})
-					if !isGone(ctx, g) {
+					if !isAbsent(ctx, g) {
 						recorded := inventoryOfGadget(ctx, g)
 						for name := range ownedConfigMaps(ctx, operator, namespace) {
 							Expect(recorded).To(HaveKey(name), "an existing dependent is missing in the inventory that the status names")

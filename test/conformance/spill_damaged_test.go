@@ -133,7 +133,7 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		expectGone(ctx, g)
 		stop()
 
-		By("starting another operator after the component is gone")
+		By("starting another operator after the deletion of the component")
 		runOperator(operator, operatorOptions{component: spilling})
 		other := newGadget(ctx, g.Namespace, "other", configMap("other", "a"), servedBy(operator))
 		expectReady(ctx, other)
@@ -167,7 +167,7 @@ var _ = Describe("Damaged inventories in Secrets:", slow, func() {
 		remove(ctx, g)
 		expectGone(ctx, g)
 		stop()
-		By("starting another operator after the component is gone")
+		By("starting another operator after the deletion of the component")
 		runOperator(operator, operatorOptions{component: spilling})
 		other := newGadget(ctx, g.Namespace, "other", configMap("other", "a"), servedBy(operator))
 		expectReady(ctx, other)

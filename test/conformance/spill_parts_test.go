@@ -110,7 +110,7 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 		settle(ctx, operator)
 		Expect(current(ctx, g).Status.InventoryRecord.Parts).To(BeEquivalentTo(parts))
 		Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(HaveLen(parts),
-			"the Secrets of the former inventory were not deleted")
+			"the Secrets of the previous inventory were not deleted")
 		Expect(sizes(inventories(ctx, namespace))).To(HaveEach(BeNumerically("<=", 512<<10)))
 		Expect(inventoryOfGadget(ctx, g)).To(Equal(ownedRoles(ctx, operator, namespace)))
 	}
@@ -147,7 +147,7 @@ var _ = Describe("Inventories in several Secrets:", slow, func() {
 	// previous record.
 	for after, where := range map[int64]string{
 		1: "between the parts of the first record", 3: "between the parts of the second record",
-		5: "before a part of a former record is deleted", 6: "between the parts of a former record",
+		5: "before a part of a previous record is deleted", 6: "between the parts of a previous record",
 	} {
 		It("an inventory in several Secrets loses no entry by a crash "+where, func(ctx SpecContext) {
 			g := install(ctx, halves)

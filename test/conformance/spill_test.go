@@ -208,7 +208,7 @@ var _ = Describe("Large inventories:", func() {
 		Expect(len(requests)-len(requests.Resource("secrets"))).To(BeNumerically("<=", many+4), "%v", verbs(requests))
 	})
 
-	It("the Secrets of a large inventory are retained until the dependents are gone, also if the namespace of the "+
+	It("the Secrets of a large inventory are retained until the dependents no longer exist, also if the namespace of the "+
 		"Secrets is being deleted", func(ctx SpecContext) {
 		run(nil)
 		g := install(ctx, many)

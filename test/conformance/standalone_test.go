@@ -369,7 +369,7 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(s.secret(ctx)).To(BeNil())
 	})
 
-	It("keeps the finalizer until the last dependent is gone", func(ctx SpecContext) {
+	It("keeps the finalizer until the last dependent no longer exists", func(ctx SpecContext) {
 		s := newStandalone(newOperatorName(), standaloneOptions{}).serving(ctx)
 		s.apply(ctx, two)
 		held := mustGet(ctx, "v1", "ConfigMap", s.namespace, "cm-1")

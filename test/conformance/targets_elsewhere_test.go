@@ -73,7 +73,7 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 		return there.Get(ctx, client.ObjectKeyFromObject(found), found)
 	}
 
-	It("a deletion waits until the namespace of the same name in the target cluster is gone, if the operator has no "+
+	It("a deletion waits until the namespace of the same name in the target cluster is deleted, if the operator has no "+
 		"right to list the objects in it", func(ctx SpecContext) {
 		stop()
 		forbid(ctx)

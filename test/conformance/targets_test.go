@@ -321,7 +321,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			"the cluster or the user in the kubeconfig is incomplete"),
 	)
 
-	It("the Secret of a kubeconfig is retained until the dependents are gone, also if the "+
+	It("the Secret of a kubeconfig is retained until the dependents no longer exist, also if the "+
 		"namespace is deleted", func(ctx SpecContext) {
 		secret := keep(ctx, "far", deployer(ctx, namespace))
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), inCluster("far"))
@@ -382,7 +382,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				"far").GetLabels()
 		}).Should(
 			HaveKeyWithValue(operatorName+"/held", "true"),
-			"the label is used to find the finalizer after the component is gone")
+			"the label is used to find the finalizer after the deletion of the component")
 		Expect(held()).To(Equal(before))
 		Expect(current(ctx, g).Status.TargetSecret).To(Equal("far"))
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(1)))

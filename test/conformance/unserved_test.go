@@ -20,10 +20,10 @@ func acceptUnknown(ctx context.Context, g *gadget.Gadget, operator, group string
 	patch(ctx, current(ctx, g), fmt.Sprintf(`{"metadata":{"annotations":{"%s/accept-unknown":%q}}}`, operator, group))
 }
 
-// expectDefinitionGone waits until a definition whose type may never have been requested is gone.
-func expectDefinitionGone(ctx context.Context, name string) {
+// awaitDefinitionDeleted waits for the deletion of a definition whose type may never have been requested.
+func awaitDefinitionDeleted(ctx context.Context, name string) {
 	GinkgoHelper()
-	Expect(cluster.AwaitDefinitionGone(ctx, name)).To(Succeed())
+	Expect(cluster.AwaitDefinitionDeleted(ctx, name)).To(Succeed())
 }
 
 var _ = Describe("Definitions that serve no version:", func() {
@@ -42,7 +42,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		g := newGadget(ctx, namespace, "app", together(unserved(widgetDefinition(group)), configMap("settings", "a")))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectDefinitionGone(ctx, "widgets."+group)
+		awaitDefinitionDeleted(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -63,7 +63,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		stop()
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
-		expectDefinitionGone(ctx, "widgets."+group)
+		awaitDefinitionDeleted(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -81,7 +81,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		settle(ctx, operatorName)
 		blocked(ctx, g, "serves no version")
 		acceptUnknown(ctx, g, operatorName, group)
-		expectDefinitionGone(ctx, "widgets."+group)
+		awaitDefinitionDeleted(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 
@@ -96,7 +96,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		remove(ctx, g)
 		blocked(ctx, g, "serves no version, but may have served a version before")
 		acceptUnknown(ctx, g, operatorName, group)
-		expectDefinitionGone(ctx, "widgets."+group)
+		awaitDefinitionDeleted(ctx, "widgets."+group)
 		expectGone(ctx, g)
 	})
 

@@ -54,7 +54,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		Expect(len(lists)).To(BeNumerically("<=", 6), "too many lists: want a pause between two attempts to watch a type")
 	})
 
-	It("the watch on a type ends when its last dependent is gone", func(ctx SpecContext) {
+	It("the watch on a type ends when its last dependent is deleted", func(ctx SpecContext) {
 		namespace, group, operator := newNamespace(ctx), newGroup(), newOperatorName()
 		runOperator(operator, operatorOptions{})
 		definition := create(ctx, widgetDefinition(group))[0]

@@ -72,7 +72,7 @@ func TestWhatABlockStartedEndsWithIt(t *testing.T) {
 	process := strings.TrimSpace(run(t, s, "tail -f /dev/null > log 2>&1 &\necho $!"))
 	gomega.NewWithT(t).Eventually(func() bool {
 		state, err := os.ReadFile(filepath.Join("/proc", process, "stat"))
-		return err != nil || strings.Contains(string(state), ") Z ") // The process is gone, or is a zombie.
+		return err != nil || strings.Contains(string(state), ") Z ") // The process does not exist, or is a zombie.
 	}).Should(gomega.BeTrue())
 }
 

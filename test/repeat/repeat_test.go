@@ -98,7 +98,7 @@ func TestAFailedTestIsRepeatedOnce(t *testing.T) {
 		}, passed: true, report: []string{"testdata/plain: TestSubtests/docs/a.md\n", "the first output"}},
 		{name: "TestTwice", runs: map[string]int{"TestTwice": 2}},
 		{name: "TestSkippedLater", runs: map[string]int{"TestSkippedLater": 2}},
-		{name: "TestGoneLater", runs: map[string]int{"TestGoneLater": 2}},
+		{name: "TestSubtestMissingLater", runs: map[string]int{"TestSubtestMissingLater": 2}},
 		{name: "TestPanic", runs: map[string]int{"TestPanic": 1}},
 		{name: "TestExit", runs: map[string]int{"TestExit": 1}},
 		{name: "TestOtherProcess", runs: map[string]int{"TestOtherProcess": 1}},

@@ -363,7 +363,7 @@ func TestDefinitionsOfTypesThatWereNeverRequestedAreDeleted(t *testing.T) {
 			if err := admin.Delete(ctx, definition); err != nil {
 				t.Error(err)
 			}
-			if err := cluster.AwaitDefinitionGone(ctx, definition.GetName()); err != nil {
+			if err := cluster.AwaitDefinitionDeleted(ctx, definition.GetName()); err != nil {
 				t.Error(err)
 			}
 		})

@@ -13,13 +13,13 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// AwaitDefinitionGone returns when a CustomResourceDefinition does not exist, or with an error after a minute. It
+// AwaitDefinitionDeleted returns when a CustomResourceDefinition does not exist, or with an error after a minute. It
 // changes an annotation of a definition that is being deleted once a second, for this reason:
 //
 // Kubernetes 1.36 fails to list the instances of a type that was never requested ("storage is (re)initializing"), and
 // tries again after 5 ms. If its copy of the definition is not up to date by then, the second attempt ends with a
 // conflict, and the next attempt follows after up to five minutes, or when the definition changes.
-func (c *Cluster) AwaitDefinitionGone(ctx context.Context, name string) error {
+func (c *Cluster) AwaitDefinitionDeleted(ctx context.Context, name string) error {
 	config := c.Config()
 	config.UserAgent = markerAgent
 	client, err := dynamic.NewForConfig(config)
@@ -41,7 +41,7 @@ func (c *Cluster) AwaitDefinitionGone(ctx context.Context, name string) error {
 		return false, err
 	})
 	if err != nil {
-		return fmt.Errorf("wait until CustomResourceDefinition %s is gone: %w", name, err)
+		return fmt.Errorf("wait until CustomResourceDefinition %s is deleted: %w", name, err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (w *world) upgradeShop(ctx context.Context) error {
 		func(ctx context.Context) error {
 			banner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-sale"}}
 			migration := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "shop-migrate-1-4-0"}}
-			return errors.Join(w.isGone(ctx, banner), w.isGone(ctx, migration))
+			return errors.Join(w.isAbsent(ctx, banner), w.isAbsent(ctx, migration))
 		},
 	)
 }

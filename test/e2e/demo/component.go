@@ -133,8 +133,8 @@ func (w *world) versions(ctx context.Context, name string) (map[string]string, e
 	return versions, nil
 }
 
-// isGone checks that an object does not exist.
-func (w *world) isGone(ctx context.Context, object client.Object) error {
+// isAbsent checks that an object does not exist.
+func (w *world) isAbsent(ctx context.Context, object client.Object) error {
 	err := w.admin.Get(ctx, client.ObjectKeyFromObject(object), object)
 	if err == nil {
 		return fmt.Errorf("%T %s still exists", object, object.GetName())
@@ -142,8 +142,8 @@ func (w *world) isGone(ctx context.Context, object client.Object) error {
 	return client.IgnoreNotFound(err)
 }
 
-// areGone checks that none of the recorded objects exists.
-func (w *world) areGone(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
+// areAbsent checks that none of the recorded objects exists.
+func (w *world) areAbsent(ctx context.Context, entries []metav1alpha1.InventoryEntry) error {
 	for _, e := range entries {
 		_, err := w.metadata(ctx, e)
 		switch {

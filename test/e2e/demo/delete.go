@@ -66,9 +66,9 @@ func (w *world) liftRefusal(ctx context.Context) error {
 	}
 	err = w.becomes(
 		ctx,
-		"the component is gone, measured from the response to this deletion",
+		"the component was deleted, measured from the response to this deletion",
 		func(ctx context.Context) error {
-			return w.componentIsGone(ctx, "backups")
+			return w.componentIsAbsent(ctx, "backups")
 		},
 	)
 	if err != nil {
@@ -76,12 +76,12 @@ func (w *world) liftRefusal(ctx context.Context) error {
 	}
 	return w.becomes(
 		ctx,
-		"the component's type and instances are gone",
-		func(ctx context.Context) error { return w.areGone(ctx, entries) },
+		"the component's type and instances no longer exist",
+		func(ctx context.Context) error { return w.areAbsent(ctx, entries) },
 	)
 }
 
-func (w *world) componentIsGone(ctx context.Context, name string) error {
+func (w *world) componentIsAbsent(ctx context.Context, name string) error {
 	_, err := w.component(ctx, name)
 	if err == nil {
 		return fmt.Errorf("component %s still exists", name)
@@ -103,9 +103,9 @@ func (w *world) deleteRest(ctx context.Context) error {
 		}
 		err = w.holds(
 			ctx,
-			fmt.Sprintf("%s and its %d dependents are gone", name, len(entries)),
+			fmt.Sprintf("%s and its %d dependents were deleted", name, len(entries)),
 			func(ctx context.Context) error {
-				return errors.Join(w.componentIsGone(ctx, name), w.areGone(ctx, entries))
+				return errors.Join(w.componentIsAbsent(ctx, name), w.areAbsent(ctx, entries))
 			},
 		)
 		if err != nil {

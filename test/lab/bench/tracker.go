@@ -145,7 +145,7 @@ func (s *stage) awaitReady(ctx context.Context, namespace string, count int, gen
 	})
 }
 
-func (s *stage) awaitGone(ctx context.Context, namespace string) error {
+func (s *stage) awaitDeletion(ctx context.Context, namespace string) error {
 	return s.await(ctx, namespace, func(found map[string]standing) bool { return len(found) == 0 })
 }
 

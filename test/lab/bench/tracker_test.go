@@ -78,7 +78,7 @@ func TestTrackerForgetsWhatIsDeleted(t *testing.T) {
 	_, changed := s.components.in("a")
 	s.components.lose(c)
 	<-changed
-	if err := s.awaitGone(t.Context(), "a"); err != nil {
+	if err := s.awaitDeletion(t.Context(), "a"); err != nil {
 		t.Error(err)
 	}
 }

@@ -134,7 +134,7 @@ func (s *stage) remove(ctx context.Context, w workload) error {
 	if err != nil {
 		return err
 	}
-	return s.awaitGone(ctx, w.namespace)
+	return s.awaitDeletion(ctx, w.namespace)
 }
 
 // change gives the only component of the workload other values, and waits until the component is Ready with these

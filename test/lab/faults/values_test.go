@@ -221,10 +221,10 @@ func excludeSlowly(v graph) func(context.Context, client.Client, string) error {
 			return err
 		}
 		if err := read(debug); err != nil {
-			return fmt.Errorf("the second excluded object, before the first is gone: %w", err)
+			return fmt.Errorf("the second excluded object, while the first exists: %w", err)
 		}
 		if !debug.DeletionTimestamp.IsZero() {
-			return errors.New("the second excluded object is deleted before the first is gone")
+			return errors.New("the second excluded object is deleted while the first exists")
 		}
 		if err := patch(`{"data":{"value":"drained"}}`); err != nil {
 			return err

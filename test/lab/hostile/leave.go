@@ -66,7 +66,8 @@ func (a *attacker) leave(ctx context.Context) error {
 	})
 	if wait.Interrupted(err) && ctx.Err() == nil {
 		for _, name := range silent {
-			a.world.complain("component %s was deleted, is not gone after %s, and does not say why", name, maxLeave)
+			a.world.complain("the deletion of component %s takes longer than %s, and the status does not say why", name,
+				maxLeave)
 		}
 		err = nil
 	}

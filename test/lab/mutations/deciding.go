@@ -13,12 +13,12 @@ var deciding = []mutation{
 		"Objects whose owner changes right before a write",
 	},
 	{
-		"a terminating object counts as gone", "execute/write.go",
+		"a terminating object counts as deleted", "execute/write.go",
 		`if obj == nil || obj.GetDeletionTimestamp() == nil || isRemoved(obj) {`, `if obj == nil || true {`,
 		"Deletions of components",
 	},
 	{
-		"an object of a type that is not served counts as gone", "execute/definitions.go",
+		"an object of a type that is not served counts as deleted", "execute/definitions.go",
 		`if source.defines(a, &list.Items[i]) {`, `if false {`,
 		"Watches on types of dependents|Temporary obstacles|Foreign instances",
 	},

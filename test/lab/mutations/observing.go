@@ -27,7 +27,7 @@ var observing = []mutation{
 	{
 		"watches never end", "observe/components.go",
 		"		w.cancel()\n		o.dependents.remove(", "		o.dependents.remove(",
-		"the watch on a type ends when its last dependent is gone",
+		"the watch on a type ends when its last dependent is deleted",
 	},
 	{
 		"the previous owner is not enqueued", "observe/dependent_watch.go",

@@ -8,9 +8,9 @@ var passing = []mutation{
 		"Exports in renderings:|ends because a rendering asked for another value",
 	},
 	{
-		"a component that is gone stays in the caches", "reconcile/forget.go",
+		"a deleted component stays in the caches", "reconcile/forget.go",
 		"		forget(name)\n", "		_ = forget\n",
-		"forgets a component that is gone",
+		"forgets a deleted component",
 	},
 	{
 		"a component whose inputs cannot be read is not repaired", "reconcile/repair_only.go",

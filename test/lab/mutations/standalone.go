@@ -40,7 +40,7 @@ var standalone = []mutation{
 	{
 		"the finalizer disappears before the dependents", "../engine/reconcile.go",
 		"	if err != nil || !outcome.Done() || len(outcome.Inventory) > 0 {\n", "	if err != nil {\n",
-		"engine.Standalone: keeps the finalizer until the last dependent is gone",
+		"engine.Standalone: keeps the finalizer until the last dependent no longer exists",
 	},
 	{
 		"finalizers of other controllers do not count", "../engine/reconcile.go",

@@ -122,12 +122,12 @@ var writing = []mutation{
 		"answers within the settle time after a create count for nothing",
 	},
 	{
-		"one answer proves that an external is gone", "externals/answers.go",
+		"one answer proves that an external does not exist", "externals/answers.go",
 		`	case !written, settle <= 0:`, `	case true, !written, settle <= 0:`,
 		"answers that an external does not exist, within the settle time, and stale ones",
 	},
 	{
-		"an external that a list lacks is gone", "externals/calls.go",
+		"an external that a list lacks does not exist", "externals/calls.go",
 		`		case err != nil || found:`, `		case !found && err == nil:
 			it.component.change(it, func(t *step) { asked.answered(t, answer, external.ErrNotFound) })
 		case err != nil || found:`,

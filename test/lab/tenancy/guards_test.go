@@ -139,7 +139,7 @@ var _ = Describe("A tenant who deletes components", func() {
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
 		operator = startOperator(ctx)
 		expectGoodServed(ctx)
-		Eventually(ctx, gone(ctx, c)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, c)).Should(BeTrue())
 		expectUsable(ctx, good, group)
 	}, SpecTimeout(5*time.Minute))
 
@@ -158,7 +158,7 @@ var _ = Describe("A tenant who deletes components", func() {
 		By("removing the finalizer, as the message says")
 		without := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		Expect(mallory.Patch(ctx, c, without)).To(Succeed())
-		Eventually(ctx, gone(ctx, c)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, c)).Should(BeTrue())
 		expectUsable(ctx, namespace, group)
 	}, SpecTimeout(5*time.Minute))
 })

@@ -79,7 +79,7 @@ var _ = Describe("A tenant who writes Secrets", func() {
 		attack(ctx, other)
 		Eventually(ctx, status(ctx, namespace, other.Name)).ShouldNot(BeEmpty())
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
-		Eventually(ctx, gone(ctx, c)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, c)).Should(BeTrue())
 		expectEach(ctx, namespace, "the name is reserved for the records of components")
 	}, SpecTimeout(5*time.Minute))
 
@@ -92,7 +92,7 @@ var _ = Describe("A tenant who writes Secrets", func() {
 		By("restarting the operator, which reads the record again")
 		restart(ctx)
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
-		Eventually(ctx, gone(ctx, c)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, c)).Should(BeTrue())
 	}, SpecTimeout(5*time.Minute))
 
 	It("does not make the operator delete another Secret by the labels of a record", func(ctx SpecContext) {
@@ -116,12 +116,12 @@ var _ = Describe("A tenant who writes Secrets", func() {
 		Expect(admin.Patch(ctx, c, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).
 			To(Succeed())
 		operator = startOperator(ctx)
-		Eventually(ctx, gone(ctx, record)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, record)).Should(BeTrue())
 
 		By("deleting a component with the same name")
 		c = victim(ctx, namespace)
 		Expect(mallory.Delete(ctx, c)).To(Succeed())
-		Eventually(ctx, gone(ctx, c)).Should(BeTrue())
+		Eventually(ctx, isAbsent(ctx, c)).Should(BeTrue())
 		uid := theirs.UID
 		Expect(admin.Get(ctx, client.ObjectKeyFromObject(theirs), theirs)).To(Succeed())
 		Expect(theirs.UID).To(Equal(uid))

@@ -34,7 +34,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]}`
 // expectNoGain expects that mallory is not an administrator.
 func expectNoGain(ctx context.Context) {
 	GinkgoHelper()
-	Expect(gone(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: named("", "mallory")})()).To(BeTrue(),
+	Expect(isAbsent(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: named("", "mallory")})()).To(BeTrue(),
 		"mallory is an administrator")
 	nodes := &corev1.NodeList{}
 	Expect(mallory.List(ctx, nodes)).NotTo(Succeed())
@@ -148,7 +148,7 @@ var _ = Describe("A tenant with few rights", func() {
 		}
 		expectEach(ctx, namespace, "Stalled ")
 		Expect(folder + "/executed").NotTo(BeAnExistingFile())
-		Expect(gone(ctx, &corev1.ConfigMap{ObjectMeta: named(good, "stolen")})()).To(BeTrue())
+		Expect(isAbsent(ctx, &corev1.ConfigMap{ObjectMeta: named(good, "stolen")})()).To(BeTrue())
 	}, SpecTimeout(3*time.Minute))
 
 	It("does not read Secrets that his service account may not read", func(ctx SpecContext) {
@@ -200,7 +200,7 @@ var _ = Describe("A tenant with few rights", func() {
 		expectEach(ctx, namespace, "Stalled Forbidden: ", "cannot get resource", "cannot list resource", "may not",
 			"values of Secrets can be bound into the data of Secrets only")
 		for _, where := range []string{namespace, good} {
-			Expect(gone(ctx, &corev1.Secret{ObjectMeta: named(namespace, "stolen-"+where)})()).To(BeTrue())
+			Expect(isAbsent(ctx, &corev1.Secret{ObjectMeta: named(namespace, "stolen-"+where)})()).To(BeTrue())
 		}
 		Expect(received.Load()).To(BeFalse(), "the Secret was sent to the function")
 		expectSecret(ctx, namespace)

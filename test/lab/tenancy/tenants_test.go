@@ -184,8 +184,8 @@ func expectEach(ctx context.Context, namespace string, texts ...string) {
 	}).Should(BeEmpty())
 }
 
-// gone returns a function that reports whether an object does not exist. It ends a poll if the operator has ended.
-func gone(ctx context.Context, o client.Object) func() (bool, error) {
+// isAbsent returns a function that reports whether an object does not exist. It ends a poll if the operator has ended.
+func isAbsent(ctx context.Context, o client.Object) func() (bool, error) {
 	return func() (bool, error) {
 		if err := operator.alive(); err != nil {
 			return false, err

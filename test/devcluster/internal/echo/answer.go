@@ -66,5 +66,5 @@ func discover(w http.ResponseWriter, r *http.Request) {
 
 func write(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // The API server is gone if this fails.
+	_ = json.NewEncoder(w).Encode(body) // The API server has closed the connection if this fails.
 }

@@ -47,9 +47,9 @@ func TestSkippedLater(t *testing.T) {
 	t.Error("the first output")
 }
 
-func TestGoneLater(t *testing.T) {
+func TestSubtestMissingLater(t *testing.T) {
 	if attempt(t) == 1 {
-		t.Run("gone", func(t *testing.T) { t.Error("the first output") })
+		t.Run("missing", func(t *testing.T) { t.Error("the first output") })
 	}
 }
 
