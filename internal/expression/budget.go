@@ -8,7 +8,7 @@ const maxExpressions = 128 << 10
 
 // ErrBudget is the error of expressions that are together too long.
 var ErrBudget = fmt.Errorf(
-	"the expressions of the set have together more than %d bytes; use fewer or shorter expressions", maxExpressions,
+	"the expressions of the set together contain more than %d bytes; use fewer or shorter expressions", maxExpressions,
 )
 
 // NewBudget returns the budget of a set.

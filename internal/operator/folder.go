@@ -95,7 +95,7 @@ func misplaced(err error, component *v1alpha1.Component, rendered fs.FS) error {
 	if more := len(marked) - maxNamedFolders; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Errorf("the root of the source has no chart and no kustomization, but these folders have: %s; set the "+
+	return fmt.Errorf("the root of the source contains no chart and no kustomization, but these folders do: %s; set the "+
 		"path to one of these, such as %s; "+
 		"all files were rendered as templates: %w", named, marked[0], err)
 }

@@ -61,12 +61,12 @@ var _ = Describe("The folder that is rendered", func() {
 		},
 		Entry("with the folders that contain a chart or a kustomization", v1alpha1.ComponentSpec{},
 			files("README.md", "a/Chart.yaml", "b/kustomization.yaml", "c/x.yaml"),
-			"the root of the source has no chart and no kustomization, but these folders have: a, b; set the path to one of "+
+			"the root of the source contains no chart and no kustomization, but these folders do: a, b; set the path to one of "+
 				"these, such as a; all files were rendered as templates: a.yaml:1: no"),
 		Entry("with some of the nested folders", v1alpha1.ComponentSpec{},
 			files("README.md", "apps/a/Chart.yaml", "apps/a/charts/x/Chart.yaml", "apps/b/Chart.yaml", "apps/c/Chart.yaml",
 				"apps/d/Chart.yaml"),
-			"the root of the source has no chart and no kustomization, but these folders have: apps/a, apps/b, apps/c and 1 "+
+			"the root of the source contains no chart and no kustomization, but these folders do: apps/a, apps/b, apps/c and 1 "+
 				"more; set the path to one of these, such as apps/a; "+
 				"all files were rendered as templates: a.yaml:1: no"),
 		Entry("but not if the generator is GoTemplate", v1alpha1.ComponentSpec{Generator: "GoTemplate"},

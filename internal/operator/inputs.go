@@ -256,7 +256,7 @@ func (p *poller) ask(ctx context.Context, url string) (any, error) {
 	}
 	var value any
 	if err := utiljson.Unmarshal(asJSON, &value); err != nil || value == nil {
-		return nil, errors.New("the response has no value")
+		return nil, errors.New("the response contains no value")
 	}
 	return value, nil
 }

@@ -104,7 +104,7 @@ func (s self) refuseSettings(c *v1alpha1.Component, annotations map[string]strin
 		return nil
 	}
 	if _, purged := annotations[purgeOrder]; purged {
-		return fmt.Errorf("the rendering has the annotation %s on Deployment %s, in which the operator itself runs: the "+
+		return fmt.Errorf("the rendering sets the annotation %s on Deployment %s, in which the operator itself runs: the "+
 			"Deployment would be deleted and not created again; remove the annotation",
 			purgeOrder, s.deployment)
 	}

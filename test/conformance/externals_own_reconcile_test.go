@@ -262,7 +262,7 @@ var _ = Describe("The library with externals:", func() {
 		})
 		Expect(err).NotTo(HaveOccurred())
 		want := MatchError(ContainSubstring(
-			"an Engine handles no dependents outside Kubernetes, and the set or its inventory has " +
+			"an Engine handles no dependents outside Kubernetes, and the set or its inventory contains " +
 				"Thing.external.fairlead.io one"))
 		_, err = applier.Apply(ctx, engine.Request{Owner: owner, Desired: desired})
 		Expect(err).To(want)

@@ -167,8 +167,8 @@ func (p Request) refuseExternals() error {
 		return nil
 	}
 	slices.Sort(found)
-	return fmt.Errorf("an Engine handles no dependents outside Kubernetes, and the set or its inventory has %s; nothing "+
-		"was changed; use a Reconciler with Options.Externals for them", strings.Join(slices.Compact(found), ", "))
+	return fmt.Errorf("an Engine handles no dependents outside Kubernetes, and the set or its inventory contains %s; "+
+		"nothing was changed; use a Reconciler with Options.Externals for them", strings.Join(slices.Compact(found), ", "))
 }
 
 // decide returns the request of a pass without the objects that are excluded by their conditions, or not active.

@@ -46,7 +46,7 @@ func (s *Standalone) refusal(owner manifests.Owner, o manifests.Object) error {
 	case isHere && o.Key == owner.Component():
 		return errors.New("an object cannot be a dependent of itself, because it could never be deleted")
 	case isHere && owner.Namespace == "" && o.Key.GroupKind() == namespaceKind && o.Key.Name == s.options.Namespace:
-		return errors.New("this namespace has the Secret with the inventory; set another StandaloneOptions.Namespace")
+		return errors.New("this namespace contains the Secret with the inventory; set another StandaloneOptions.Namespace")
 	case o.Key.GroupKind() == secretKind && records.IsName(o.Key.Name):
 		return errors.New("the name is reserved for inventories; rename the Secret")
 	}

@@ -116,7 +116,7 @@ func (c HTTPCall) once(ctx context.Context, result any) error {
 	case err != nil:
 		return fmt.Errorf("%s: read the answer: %w", name, err)
 	case int64(len(text)) > limit:
-		return fmt.Errorf("%s: the answer has more than %d bytes", name, limit)
+		return fmt.Errorf("%s: the answer contains more than %d bytes", name, limit)
 	case isEmpty && (request.Method != http.MethodGet || response.StatusCode == http.StatusNoContent):
 		return nil
 	case isEmpty:

@@ -114,7 +114,7 @@ func (g *Generator) Generate(ctx context.Context, req generator.Request) ([]clie
 	}
 	if int64(len(body)) > g.options.MaxRequestBytes {
 		return nil, fmt.Errorf(
-			"%s: the request has %d bytes, more than the limit of %d",
+			"%s: the request contains %d bytes, more than the limit of %d",
 			target.Name(),
 			len(body),
 			g.options.MaxRequestBytes,

@@ -42,7 +42,7 @@ func (b *chartBounds) check(at string, files []*loader.BufferedFile, level int) 
 	for _, file := range files {
 		name := path.Join(at, file.Name)
 		if b.files--; b.files < 0 {
-			return fmt.Errorf("%s: the chart and its sub-charts have more than %d files", name, rendering.MaxFiles)
+			return fmt.Errorf("%s: the chart and its sub-charts contain more than %d files", name, rendering.MaxFiles)
 		}
 		if b.bytes -= len(file.Data); b.bytes < 0 {
 			return fmt.Errorf("%s: the chart and its sub-charts are larger than %d MiB", name, rendering.MaxSourceSize>>20)
@@ -68,7 +68,7 @@ func (b *chartBounds) decodes(name string, data []byte) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if b.nodes -= nodes; b.nodes < 0 {
-		return fmt.Errorf("%s: the values of the chart and its sub-charts have more than %d maps, lists, values and keys",
+		return fmt.Errorf("%s: the values of the chart and its sub-charts contain more than %d maps, lists, values and keys",
 			name, maxChartNodes)
 	}
 	return nil

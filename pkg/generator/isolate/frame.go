@@ -55,7 +55,7 @@ func (c codec) write(out io.Writer, m message) error {
 		return fmt.Errorf("encode a message: %w", err)
 	}
 	if len(content) > maxFrame {
-		return fmt.Errorf("a message has %d bytes, more than the limit of %d", len(content), maxFrame)
+		return fmt.Errorf("a message contains %d bytes, more than the limit of %d", len(content), maxFrame)
 	}
 	var head [headBytes]byte
 	binary.BigEndian.PutUint32(head[:], uint32(len(content)))
@@ -77,7 +77,7 @@ func (c codec) read(ctx context.Context, in io.Reader) (message, error) {
 	}
 	size := binary.BigEndian.Uint32(head[:])
 	if size > maxFrame {
-		return message{}, fmt.Errorf("a message has %d bytes, more than the limit of %d", size, maxFrame)
+		return message{}, fmt.Errorf("a message contains %d bytes, more than the limit of %d", size, maxFrame)
 	}
 	// The buffer grows with the bytes that arrive, so that a length without content takes no memory.
 	content, err := budget.ReadAll(inner, io.LimitReader(in, int64(size)), int64(size))

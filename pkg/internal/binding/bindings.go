@@ -132,7 +132,7 @@ func Check(reconciler string, objects []manifests.Object, budget *expression.Bud
 	if len(c.bindings.scope.Variables) > maxExportsOfSet {
 		c.errs = append(
 			c.errs,
-			fmt.Errorf("the set has %d exports, more than %d", len(c.bindings.scope.Variables), maxExportsOfSet),
+			fmt.Errorf("the set contains %d exports, more than %d", len(c.bindings.scope.Variables), maxExportsOfSet),
 		)
 	}
 	for i := range objects {

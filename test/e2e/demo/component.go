@@ -220,5 +220,5 @@ func (w *world) requestFor(requests testcluster.Events, e metav1alpha1.Inventory
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("the audit log has no request for %s %s", e.Kind, e.Name)
+	return 0, fmt.Errorf("the audit log contains no request for %s %s", e.Kind, e.Name)
 }

@@ -222,35 +222,35 @@ var reasons = []reason{
 	},
 	{
 		filesMeasure, "pkg/component/internal/plan",
-		"the rules of a plan read the same facts; a file has one topic of the table of rules",
+		"the rules of a plan read the same facts; a file contains one topic of the table of rules",
 	},
 	{
 		filesMeasure, "pkg/component/internal/reconcile",
-		"a pass is one sequence of steps; a file has one step or one part of the state between passes",
+		"a pass is one sequence of steps; a file contains one step or one part of the state between passes",
 	},
 	{
 		filesMeasure, "pkg/component/internal/applier",
-		"a file has one kind of facts that the applier collects for the plan, or one check before the first write",
+		"a file contains one kind of facts that the applier collects for the plan, or one check before the first write",
 	},
 	{
 		filesMeasure, "pkg/generator/internal/templating",
-		"a file has one family of template functions",
+		"a file contains one family of template functions",
 	},
 	{
 		filesMeasure, "pkg/component",
-		"a file has one topic that authors look up, such as hooks, limits, names or readiness, or one part of the wiring",
+		"a file contains one topic that authors look up, such as hooks, limits or readiness, or one part of the wiring",
 	},
 	{
 		filesMeasure, "pkg/component/internal/execute",
-		"a file has one verb, or one case in which an API server needs another request",
+		"a file contains one verb, or one case in which an API server needs another request",
 	},
 	{
 		filesMeasure, "pkg/component/internal/externals",
-		"a file has one step of a call outside Kubernetes, or one value of an external",
+		"a file contains one step of a call outside Kubernetes, or one value of an external",
 	},
 	{
 		filesMeasure, "pkg/component/internal/inspect",
-		"a file has one kind of facts about a live object",
+		"a file contains one kind of facts about a live object",
 	},
 	{
 		linesMeasure, "pkg/component/internal/plan",

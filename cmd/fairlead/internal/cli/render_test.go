@@ -314,7 +314,7 @@ spec:
 		Entry("an empty folder", "empty", `"empty" is empty; want a chart, a kustomization or templates`),
 		Entry("an empty folder in the source", "more --path none", `"more/none" is empty`),
 		Entry("a chart in a subfolder", "charts",
-			"fairlead: charts: the root of the source has no chart and no kustomization, but these folders have: shop; ",
+			"fairlead: charts: the root of the source contains no chart and no kustomization, but these folders do: shop; ",
 			"such as shop; ", "a.yaml:"),
 		Entry("a missing folder in the source", "list --path x",
 			`--path: folder "x": not found in the source; the source holds a.yaml`),

@@ -136,7 +136,7 @@ func (f *facts) checkFields(keys []string) error {
 		for _, name := range fieldsOf[chosen] {
 			if slices.Contains(keys, name) {
 				errs = append(errs,
-					fmt.Errorf("the chart has a value %q, which is also a field of --interfaces %s: leave out this interface",
+					fmt.Errorf("the chart contains a value %q, which is also a field of --interfaces %s: leave out this interface",
 						name, chosen))
 			}
 		}

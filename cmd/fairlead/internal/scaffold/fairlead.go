@@ -82,7 +82,7 @@ func checkCheckout(dir string) error {
 		return fmt.Errorf("want the folder of a checkout of Fairlead: %w", err)
 	}
 	if found := modfile.ModulePath(text); found != version.Module {
-		return fmt.Errorf("want the folder of a checkout of Fairlead; the folder has the module %q", found)
+		return fmt.Errorf("want the folder of a checkout of Fairlead; the folder contains the module %q", found)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func readInput(file string, stdin io.Reader) (value any, err error) {
 		return nil, err
 	}
 	if value == nil {
-		return nil, errors.New("the file has no value")
+		return nil, errors.New("the file contains no value")
 	}
 	return value, nil
 }

@@ -50,7 +50,7 @@ var _ = Describe("Inputs", func() {
 		Entry("an input twice", "the input a is given twice", "a=text", "a=list.yaml"),
 		Entry("stdin twice", "stdin is used twice", "a=-", "b=-"),
 		Entry("a file that does not exist", "no such file", "a=missing"),
-		Entry("a file without a value", "the file has no value", "a=empty"),
+		Entry("a file without a value", "the file contains no value", "a=empty"),
 		Entry("a file that is no YAML", "--input a=broken: broken", "a=broken"),
 	)
 })

@@ -91,8 +91,8 @@ func (o *listOptions) run(ctx context.Context, name string, out show.Output) err
 
 const externalResolveHelp = `Tell the operator whether the external Kind/name of the component NAME exists, after a
 creation whose result is not known. The condition Stalled of the component then has the reason CreateUncertain, and
-its message has the token of the creation. Find out in the external system whether the external exists, and give its
-id with --id, or say with --absent that it does not exist. After --absent the operator creates it again. If it does
+its message contains the token of the creation. Find out in the external system whether the external exists, and give
+its id with --id, or say with --absent that it does not exist. After --absent the operator creates it again. If it does
 exist, it is then created twice, and the first one stays. If no external has the id of --id, nothing is created, and
 the operator asks again.
 

@@ -20,7 +20,7 @@ cluster. These objects are the source, if it is a ConfigMap, and the ConfigMaps 
 valid in this cluster are left out. If the source is the archive behind a URL, the component keeps the URL and the
 digest. For a source above 190 KiB use kubectl apply --server-side -f, because client-side apply stores a copy of each
 object in an annotation. Nothing deletes the ConfigMap with the source together with the component in the other
-cluster. A comment in the output has the command for it.
+cluster. A comment in the output contains the command for it.
 
 Secrets and the objects of spec.inputs are left out too. Their names, and those of all other objects that the
 component needs, are printed on stderr. With --with-secrets the output includes the Secrets, with their values in

@@ -33,7 +33,7 @@ it. With --watch the status is shown again whenever it changes, until the comman
 that of the last status.
 
 An output that is not a terminal gets each status of --watch below the previous one, and with -o json as a document.
-When the component is deleted, the command ends with exit code 1. With -o wide the output has full digests, the
+When the component is deleted, the command ends with exit code 1. With -o wide the output contains full digests, the
 target and the UID.
 
 The table NOT READY has at most three causes of a dependent. What you may not read is left out, and so are the

@@ -27,7 +27,7 @@ Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are li
 objects have these rules.
 
 The states are Ready, NotUpdated, InProgress, Failed, Terminating, Completed, Missing and Unknown. If the status of
-the component counts more ready dependents, because it is older, the first line has both numbers. The reasons of a
+the component counts more ready dependents, because it is older, the first line shows both numbers. The reasons of a
 missing or unreadable dependent are:
 
     NotFound       the recorded object does not exist

@@ -18,7 +18,7 @@ const scaffoldHelp = `Write a project for your own operator: its API type, a gen
 tests, and a Makefile.
 
 The operator renders the chart of --chart or the kustomization of --kustomization, which the command copies into the
-project from a folder, an archive or a URL. Without these flags the project has an example. With a chart, the spec
+project from a folder, an archive or a URL. Without these flags the project contains an example. With a chart, the spec
 of the component has the chart's values as fields. Their types, descriptions and limits come from values.yaml and
 values.schema.json. A value that a component does not set comes from the chart's values.yaml. A null is the same as
 no value. Values that a template uses as a whole, empty values and values of sub-charts have no fixed type, and a
@@ -36,8 +36,8 @@ on the PATH. The command overwrites files only with --force. If it fails, it wri
 A development build of this program adds a replace directive to go.mod, so that the project uses the checkout
 that the program was built from. A release requires the same release of Fairlead.
 
-With --external the project has a handler for dependents outside Kubernetes, for a system that stores the token as a
-tag. For a system that only honours idempotency keys, delete the methods Find, Token and FindByToken, and set
+With --external the project contains a handler for dependents outside Kubernetes, for a system that stores the token as
+a tag. For a system that only honours idempotency keys, delete the methods Find, Token and FindByToken, and set
 Options.IdempotentFor. If the id is known before the creation, write Identify instead.`
 
 // scaffoldOptions are the flags of scaffold, and what it prints to.

@@ -34,7 +34,7 @@ If the source contains nothing but a folder with a chart or a kustomization, the
 --path is set. A folder with several charts is refused; --path selects one. If an object is rendered twice, the error
 names the files. A warning says that the source renders nothing, or that a built-in API group has no such kind.
 
-The output has the objects that the operator would apply, in the order in which it would apply them, with the
+The output contains the objects that the operator would apply, in the order in which it would apply them, with the
 annotations that set this order. The owner label and the owner annotations are left out, because they depend on
 the cluster. If the type of an object is neither built in nor defined by the rendered objects, its scope is
 unknown, so the command neither sets nor removes the namespace of this object.

@@ -49,7 +49,7 @@ func (v Versions) decide(ctx context.Context, path string) (*Change, []Conflict,
 	case v.Base == nil && v.Mine == nil:
 		return &Change{Verb: VerbCreate, File: path, Content: v.Newer}, nil, nil
 	case v.Base == nil:
-		return nil, []Conflict{{File: path, Why: "the template has a new file with this name: rename your file"}}, nil
+		return nil, []Conflict{{File: path, Why: "the template contains a new file with this name: rename your file"}}, nil
 	case v.Mine == nil:
 		// The update does not create a file again that a person deleted.
 		return nil, nil, nil
