@@ -35,8 +35,8 @@ type ComponentList struct {
 	Items           []Component `json:"items"`
 }
 
-// ComponentSpec has the source, the values, and settings for the apply of the rendered objects. The settings are the
-// parts that authors embed in their own types. The schema restricts the range of durations, because a duration that
+// ComponentSpec contains the source, the values, and settings for the apply of the rendered objects. The settings are
+// the parts that authors embed in their own types. The schema restricts the range of durations, because a duration that
 // clients cannot decode would break every watch on components.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.generator) && self.generator == 'Function') == has(self.function)",message="set either both generator: Function and function, or neither"

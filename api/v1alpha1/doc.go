@@ -1,4 +1,4 @@
-// Package v1alpha1 has the type Component of the ready-made Fairlead operator.
+// Package v1alpha1 contains the type Component of the ready-made Fairlead operator.
 //
 // +kubebuilder:object:generate=true
 // +groupName=fairlead.io

@@ -49,7 +49,7 @@ metadata: {name: settings}
 data: {level: {{ .Values.level }}, installed: {{ now | date "2006-01-02T15:04:05" | quote }}, authority: {{ $ca.Cert | quote }}}
 `
 
-// madeUp has the objects with generated values.
+// madeUp contains the objects with generated values.
 type madeUp struct {
 	login, serving corev1.Secret
 	settings       corev1.ConfigMap

@@ -91,7 +91,7 @@ func readConfig(name string, into any) error {
 	return errors.Join(err, json.Unmarshal(content, into))
 }
 
-// exposed has the metrics that a process exports, by their names in queries.
+// exposed contains the metrics that a process exports, by their names in queries.
 type exposed struct {
 	labels map[string][]string
 	// values are the values of the labels in closed.
@@ -138,7 +138,7 @@ func (e exposed) labelsOf(family *dto.MetricFamily) []string {
 	return names
 }
 
-// usage has the metrics and labels in a query, as bin/promql prints them.
+// usage contains the metrics and labels in a query, as bin/promql prints them.
 type usage struct {
 	Error     string
 	Selectors []struct {

@@ -107,7 +107,7 @@ func only(config fs.FS, pattern, kind string) ([]byte, error) {
 	return document("config/"+pattern, objects[0].Object)
 }
 
-// role has the fields of a role that the chart uses.
+// role contains the fields of a role that the chart uses.
 type role struct {
 	Labels          map[string]string `json:"labels,omitempty"`
 	Rules           any               `json:"rules,omitempty"`

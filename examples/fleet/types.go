@@ -31,7 +31,7 @@ type MemberSpec struct {
 	Image string `json:"image,omitempty"`
 }
 
-// MemberStatus has the common status fields, and what is known of the cluster.
+// MemberStatus contains the common status fields, and what is known of the cluster.
 type MemberStatus struct {
 	metav1alpha1.Status `json:",inline"`
 	// Zones are the zones of the nodes.

@@ -55,7 +55,7 @@ func CheckFlow(objects []manifests.Object, used Needs) []error {
 	return f.late(order)
 }
 
-// flow has an edge from each object to the objects that it depends on, or whose values it uses.
+// flow contains an edge from each object to the objects that it depends on, or whose values it uses.
 type flow struct {
 	objects []manifests.Object
 	used    Needs

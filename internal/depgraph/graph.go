@@ -46,7 +46,7 @@ func Resolve(objects []manifests.Object, refused Refused) ([]manifests.Object, [
 
 // graph indexes the objects of a set that are applied with the component.
 type graph struct {
-	// objects has the objects of the phase apply, and phased the keys of all other objects.
+	// objects contains the objects of the phase apply, and phased the keys of all other objects.
 	objects map[manifests.Key]*manifests.Object
 	phased  map[manifests.Key]manifests.Phase
 	// groups are the members of each group, in apply order.

@@ -17,7 +17,7 @@ import (
 // Field identifies a field of a manifest. It does not contain the value of the field, which may be secret.
 type Field struct {
 	Object manifests.Key
-	// Path has the keys of maps and the indices of lists, from the root of the manifest.
+	// Path contains the keys of maps and the indices of lists, from the root of the manifest.
 	Path []any
 }
 

@@ -26,7 +26,7 @@ type step struct {
 	// name is the name of a field. If the name was written in brackets, it also selects the item of a list with this
 	// name, as in containers[web].
 	name string
-	// item has the merge keys of an item, with their values as texts.
+	// item contains the merge keys of an item, with their values as texts.
 	item map[string]string
 	// all selects every field of a map, or every item of a list.
 	all bool

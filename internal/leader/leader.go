@@ -27,7 +27,7 @@ import (
 // controller-runtime gives up.
 const requestTimeout = 5 * time.Second
 
-// namespaceFile has the namespace of the pod.
+// namespaceFile contains the namespace of the pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 // Lock is the Lease of an operator. It notes what each request of the leader election says about the leader.

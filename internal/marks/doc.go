@@ -1,4 +1,4 @@
-// Package marks has the labels and annotations that the engine writes on objects, and reads what they say: whose
+// Package marks contains the labels and annotations that the engine writes on objects, and reads what they say: whose
 // dependent an object is, which object it is a copy of, which component released it, and which of its fields are left
 // to others.
 //

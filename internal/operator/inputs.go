@@ -139,7 +139,7 @@ func (v polledValue) MarshalJSON() ([]byte, error) { return json.Marshal(v.value
 type poller struct {
 	client *fetch.HTTP
 	values *eventsource.Values[*v1alpha1.Component, polled]
-	// calls has the time of the last call to each component.
+	// calls contains the time of the last call to each component.
 	calls *lru.Cache
 }
 

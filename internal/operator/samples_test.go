@@ -18,7 +18,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// sample has the objects in a file of config/samples.
+// sample contains the objects in a file of config/samples.
 type sample struct {
 	component  *v1alpha1.Component
 	references generator.References

@@ -52,7 +52,7 @@ type Options struct {
 	// WatchScope is the watch scope. If it is WatchScopeNamespaces, components are watched in WatchNamespaces.
 	WatchScope      component.WatchScope
 	WatchNamespaces []string
-	// Fetch has the options for fetching archives from outside the cluster.
+	// Fetch contains the options for fetching archives from outside the cluster.
 	Fetch fetch.Options
 	// TracerProvider receives spans; nil turns tracing off.
 	TracerProvider trace.TracerProvider

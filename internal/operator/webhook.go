@@ -253,7 +253,7 @@ type pacer struct {
 	run func(types.NamespacedName)
 
 	mu sync.Mutex
-	// gaps has the components with a gap. The value is set if there was another call.
+	// gaps contains the components with a gap. The value is set if there was another call.
 	gaps map[types.NamespacedName]bool
 }
 

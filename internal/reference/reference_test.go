@@ -50,7 +50,7 @@ func TestReferenceOfConditions(t *testing.T) {
 	}, reference.Rows(found, "State")))
 }
 
-// values has the settings whose values are constants, with the prefix of the constants' names.
+// values contains the settings whose values are constants, with the prefix of the constants' names.
 var values = []struct{ setting, prefix string }{
 	{manifests.AnnotationReconcilePolicy, "Reconcile"},
 	{manifests.AnnotationUpdatePolicy, "Update"},

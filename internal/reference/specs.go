@@ -16,10 +16,10 @@ import (
 type Spec struct {
 	// File is the path of the test file, relative to the root of the project, with slashes.
 	File string
-	// Title has the texts of the containers of the spec and its own text. It contains Computed for each part that is
+	// Title contains the texts of the containers of the spec and its own text. It contains Computed for each part that is
 	// not literal.
 	Title string
-	// titles has the title with all its containers, without the first one, and so on.
+	// titles contains the title with all its containers, without the first one, and so on.
 	titles []string
 	// patterns match titles with values for the parts that are not literal.
 	patterns []*regexp.Regexp

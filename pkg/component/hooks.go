@@ -63,8 +63,8 @@ type Hooks[T Component] struct {
 
 // PassResult is the result of a pass.
 type PassResult struct {
-	// Outcome has the dependents that the pass waits for, and its changes. It is empty if the pass ended before it looked
-	// at the dependents.
+	// Outcome contains the dependents that the pass waits for, and its changes. It is empty if the pass ended before it
+	// looked at the dependents.
 	Outcome result.Outcome
 	// Failure is the failure of the pass, or nil.
 	Failure *PassError

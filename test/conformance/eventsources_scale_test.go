@@ -88,7 +88,7 @@ func (b *countedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// visit has a source of each kind. All of them come and go together.
+// visit contains a source of each kind. All of them come and go together.
 type visit struct {
 	related       *eventsource.Relation[*gadget.Gadget, *corev1.ConfigMap]
 	polling, each *eventsource.Values[*gadget.Gadget, reading]

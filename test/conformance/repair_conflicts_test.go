@@ -27,7 +27,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/testcluster"
 )
 
-// ring has an engine, the set of objects that the engine applies, and the clock of the engine's passes. The spec
+// ring contains an engine, the set of objects that the engine applies, and the clock of the engine's passes. The spec
 // decides when the engine makes a pass.
 type ring struct {
 	engine *engine.Engine

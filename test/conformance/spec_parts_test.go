@@ -91,7 +91,7 @@ spec:
     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
 `
 
-// crates has a client of crates, and an operator that reconciles them.
+// crates contains a client of crates, and an operator that reconciles them.
 type crates struct {
 	client.Client
 	operator string

@@ -23,7 +23,7 @@ type Gadget struct {
 	Status GadgetStatus `json:"status,omitzero"`
 }
 
-// GadgetStatus has the common status fields and the additional field Port.
+// GadgetStatus contains the common status fields and the additional field Port.
 type GadgetStatus struct {
 	metav1alpha1.Status `json:",inline"`
 	// Port is an example of a value that an operator allocates once.

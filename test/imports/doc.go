@@ -1,4 +1,4 @@
-// Package imports has the table of which package may import which (rules.go), and checks the code against it. A new
-// package of api, pkg or internal needs a row in the table. Comments of packages and other pages do not repeat the
+// Package imports contains the table of which package may import which (rules.go), and checks the code against it. A
+// new package of api, pkg or internal needs a row in the table. Comments of packages and other pages do not repeat the
 // rules.
 package imports

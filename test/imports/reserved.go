@@ -7,7 +7,8 @@ type reserved struct {
 	by, tests string
 }
 
-// reservations has the reserved packages. The patterns are those of the rooms; the pattern ... matches all packages.
+// reservations contains the reserved packages. The patterns are those of the rooms; the pattern ... matches all
+// packages.
 var reservations = []reserved{
 	{
 		"helm.sh/helm/...", "only pkg/generator/helm carries Helm; the command line reads --set with Helm's own parser, and " +

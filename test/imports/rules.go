@@ -8,7 +8,7 @@ const (
 	modules = "modules"
 )
 
-// rooms has a row for each package of api, pkg and internal. Each row stands below the rows of its imports.
+// rooms contains a row for each package of api, pkg and internal. Each row stands below the rows of its imports.
 var rooms = []room{
 	// Leaves: they import no other package of the project.
 	{

@@ -15,8 +15,8 @@ const (
 	AnnotationReconcileAcknowledge = "reconcile-acknowledge"
 	// AnnotationSuspendReason is the reason why a component is suspended. The conditions of the component repeat it.
 	AnnotationSuspendReason = "suspend-reason"
-	// AnnotationResolveExternal has the answers of a person to uncertain creates of externals, as a JSON object whose keys
-	// are Kind/name: {"Schema/orders": {"token": "...", "id": "4711"}}, or "absent": true in place of the id. An answer
-	// counts only for the create with this token.
+	// AnnotationResolveExternal contains the answers of a person to uncertain creates of externals, as a JSON object whose
+	// keys are Kind/name: {"Schema/orders": {"token": "...", "id": "4711"}}, or "absent": true in place of the id. An
+	// answer counts only for the create with this token.
 	AnnotationResolveExternal = "resolve-external"
 )

@@ -77,7 +77,7 @@ type InventoryEntry struct {
 	// Failed is the message of an object that failed and was therefore deleted. It is empty for other objects. The field
 	// is critical, because a reader that ignores it would create the object again.
 	Failed string
-	// DependsOn has the objects and groups that the object depends on, in the form of the annotation depends-on. The
+	// DependsOn contains the objects and groups that the object depends on, in the form of the annotation depends-on. The
 	// object is deleted before them. The field is critical, because a reader that ignores it would delete the object too
 	// late, or the objects that it depends on too early.
 	DependsOn string
@@ -108,7 +108,7 @@ type InventoryEntry struct {
 	// there are none. The field is not critical, because a reader that ignores it only does not report them.
 	Overridden string
 
-	// unknown has the fields that are unknown to this version, because a newer version wrote them.
+	// unknown contains the fields that are unknown to this version, because a newer version wrote them.
 	unknown []string
 }
 

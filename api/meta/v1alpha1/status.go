@@ -262,8 +262,7 @@ type Status struct {
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
 
-	// Dependents has the number of dependents, and the number of ready dependents.
-	// +optional
+	// Dependents contains the number of dependents, and the number of ready dependents. +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
 	// Waiting lists dependents that are not ready yet, not deleted yet, or failed, or that have a repair conflict, each
@@ -359,7 +358,7 @@ type DependentCounts struct {
 	Total int32 `json:"total"`
 	// Ready is the number of desired dependents that are applied and ready.
 	Ready int32 `json:"ready"`
-	// Summary has the number of ready and of desired dependents, such as 3/5, for printer columns.
+	// Summary contains the number of ready and of desired dependents, such as 3/5, for printer columns.
 	Summary string `json:"summary,omitempty"`
 }
 

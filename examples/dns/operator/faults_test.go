@@ -21,8 +21,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/componenttest"
 )
 
-// services has a DNS service for each namespace. The ids of a service count its creations, so they are the same in each
-// run in which no record is created twice.
+// services contains a DNS service for each namespace. The ids of a service count its creations, so they are the same in
+// each run in which no record is created twice.
 type services struct {
 	t *testing.T
 

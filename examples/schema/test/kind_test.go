@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// password has all characters with a meaning in a statement.
+// password contains all characters with a meaning in a statement.
 const password = `it's "a" \ password; -- %s ?`
 
 var admin = generator.Reference{Kind: "Secret", Namespace: "apps", Name: "db-admin"}

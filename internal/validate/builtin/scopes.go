@@ -10,7 +10,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// clusterScoped has the kinds of the cluster-scoped built-in types, by group.
+// clusterScoped contains the kinds of the cluster-scoped built-in types, by group.
 var clusterScoped = map[string][]string{
 	"": {"ComponentStatus", "Namespace", "Node", "PersistentVolume"},
 	"admissionregistration.k8s.io": {

@@ -1,5 +1,5 @@
-// Package builtin has the schemas, the scopes and the versions of the types of Kubernetes, of the version that this
-// program was built with. The operator does not use it: it asks the API server.
+// Package builtin contains the schemas, the scopes and the versions of the types of Kubernetes, of the version that
+// this program was built with. The operator does not use it: it asks the API server.
 package builtin
 
 import (

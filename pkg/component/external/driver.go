@@ -72,7 +72,7 @@ type Info struct {
 	Burst int
 }
 
-// Request has all that a call needs to know about an external; see Ref.
+// Request contains all that a call needs to know about an external; see Ref.
 type Request struct {
 	Component client.Object
 	Key       manifests.Key
@@ -84,7 +84,7 @@ type Request struct {
 	ID, Token  string
 	State      []byte
 	References generator.References
-	// Credentials has the contents of the objects that the Driver itself needs; see Referrer.
+	// Credentials contains the contents of the objects that the Driver itself needs; see Referrer.
 	Credentials generator.References
 }
 

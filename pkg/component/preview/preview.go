@@ -26,7 +26,7 @@ import (
 type Preview[T component.Component] struct {
 	// Config is the configuration of a client for the cluster of the component.
 	Config *rest.Config
-	// Scheme has the types T and those of the typed objects that Generator returns.
+	// Scheme contains the types T and those of the typed objects that Generator returns.
 	Scheme *runtime.Scheme
 	// Name, Generator and Options must be the same as for the reconciler. If Generator is nil, only Delete can be used.
 	Name      string

@@ -141,7 +141,7 @@ func checkDependencies(c *chart.Chart) error {
 // MissingDependenciesError is the error of a chart without sub-charts that its Chart.yaml requires.
 type MissingDependenciesError struct {
 	Chart string
-	// Missing has the name of each sub-chart, and the version that Chart.yaml requires.
+	// Missing contains the name of each sub-chart, and the version that Chart.yaml requires.
 	Missing []string
 }
 

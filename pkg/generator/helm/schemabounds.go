@@ -133,7 +133,7 @@ const underWay = -1
 
 // evaluations counts evaluations.
 type evaluations struct {
-	// known has the number of evaluations that each evaluation needs, including itself.
+	// known contains the number of evaluations that each evaluation needs, including itself.
 	known map[evaluation]int
 	// anchors are the schemas to which a dynamic reference may refer, by anchor.
 	anchors map[string][]*jsonschema.Schema

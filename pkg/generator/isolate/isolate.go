@@ -48,7 +48,7 @@ type Options struct {
 	Lookups int
 	// Renderings is the number of renderings after which a child is replaced.
 	Renderings int
-	// Scheme has the types of the components. It is required if requests have a component.
+	// Scheme contains the types of the components. It is required if requests have a component.
 	Scheme *apiruntime.Scheme
 	// Outside are the generators that are called in this process, by name; see Outside.
 	Outside map[string]generator.Generator

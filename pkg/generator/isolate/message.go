@@ -25,7 +25,7 @@ type message struct {
 	Answer   *answer   `cbor:"6,keyasint,omitempty"`
 }
 
-// setup has the bounds that a child sets for itself.
+// setup contains the bounds that a child sets for itself.
 type setup struct {
 	// Memory is the bound of memory in bytes, and Timeout the maximum time of a rendering.
 	Memory  int64

@@ -24,9 +24,9 @@ type tree struct {
 	// outputs are the output files of templates. The field rendition renders them.
 	outputs   map[string]output
 	rendition *rendition
-	// nodes has the number of nodes of each file that was read before and is safe to parse.
+	// nodes contains the number of nodes of each file that was read before and is safe to parse.
 	nodes map[string]int
-	// copies has the number of operations copy in the JSON patches of a kustomization file. objects has the number of
+	// copies contains the number of operations copy in the JSON patches of a kustomization file. objects is the number of
 	// objects that a file makes, for files whose text does not show it.
 	copies, objects map[string]int
 }

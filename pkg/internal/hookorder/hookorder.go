@@ -1,5 +1,5 @@
-// Package hookorder has what the conversion of Helm hooks and the rules about orders of objects have in common: the
-// orders of hooks, and the Services of the objects that make the API server call workloads.
+// Package hookorder contains what the conversion of Helm hooks and the rules about orders of objects have in common:
+// the orders of hooks, and the Services of the objects that make the API server call workloads.
 //
 // The rule: an order in the ranges of hooks, on an object with the annotation of a hook, was set by the conversion and
 // not by an author. The package imports no other package of this repository.
@@ -17,7 +17,7 @@ const (
 	Max   = 3_000
 )
 
-// annotation has the events of a Helm hook.
+// annotation contains the events of a Helm hook.
 const annotation = "helm.sh/hook"
 
 // Set reports whether the order of an object is that of a Helm hook.

@@ -26,7 +26,7 @@ type Manifest struct {
 	start, end int
 }
 
-// block has the manifests that are compressed together.
+// block contains the manifests that are compressed together.
 type block struct {
 	compressed []byte
 

@@ -19,7 +19,7 @@ type planned struct {
 	benchmark string
 }
 
-// planFolder has the package that makes the plans. This program cannot import it, because it is internal.
+// planFolder contains the package that makes the plans. This program cannot import it, because it is internal.
 const planFolder = "./pkg/component/internal/plan"
 
 var plans = []planned{

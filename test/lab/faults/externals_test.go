@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/test/program"
 )
 
-// clouds has the cloud of each namespace.
+// clouds contains the cloud of each namespace.
 type clouds struct {
 	mu     sync.Mutex
 	clouds map[string]*componenttest.Cloud

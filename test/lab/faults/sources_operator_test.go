@@ -56,7 +56,7 @@ type sourcesOperator struct {
 	mu      sync.Mutex
 	slots   map[string]slot
 	removes map[string]func()
-	// footprints has one footprint of each source that was made.
+	// footprints contains one footprint of each source that was made.
 	footprints []weak.Pointer[footprint]
 }
 

@@ -56,7 +56,7 @@ type vitals struct {
 // slowest is the longest delay of an answer with the content of the queue.
 const slowest = 40 * time.Millisecond
 
-// worlds has the world of each namespace.
+// worlds contains the world of each namespace.
 type worlds struct {
 	*httptest.Server
 	mu     sync.Mutex

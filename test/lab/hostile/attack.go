@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// scene has what attacks need: the addresses of the servers without and with TLS, and a token for the cluster.
+// scene contains what attacks need: the addresses of the servers without and with TLS, and a token for the cluster.
 type scene struct{ servers, clusters, token string }
 
 // attack is a hostile component, with the objects that it refers to.

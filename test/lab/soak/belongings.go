@@ -72,7 +72,7 @@ func (w *world) types() ([]schema.GroupVersionKind, error) {
 type check struct {
 	world      *world
 	components map[string]*v1alpha1.Component
-	// recorded has the dependents in inventories that the check has not found in the cluster yet.
+	// recorded contains the dependents in inventories that the check has not found in the cluster yet.
 	recorded map[types.UID]string
 	wrong    []string
 }

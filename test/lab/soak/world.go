@@ -45,7 +45,7 @@ type world struct {
 	died chan error
 	// killing is set if the operator may be killed.
 	killing bool
-	// population has the components that should exist, by name. named is the number of names and values that were
+	// population contains the components that should exist, by name. named is the number of names and values that were
 	// generated so far.
 	population map[string]*component
 	named      int

@@ -46,7 +46,7 @@ var (
 	operator *process
 	// mallory is the tenant who attacks.
 	mallory client.Client
-	// malloryUser has the credentials of mallory.
+	// malloryUser contains the credentials of mallory.
 	malloryUser testcluster.User
 )
 

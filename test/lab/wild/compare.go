@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// mask has the fields and objects that differ between two renderings of the same chart with the same values, because
-// the chart uses random values or the clock. paths has the paths of such fields by object.
+// mask contains the fields and objects that differ between two renderings of the same chart with the same values,
+// because the chart uses random values or the clock. paths has the paths of such fields by object.
 type mask struct {
 	paths map[id][]string
 	// names has, by kind, the number of objects with random names.
@@ -150,7 +150,7 @@ func same(a, b any) bool {
 // comparison contains the differences between the objects of a chart in the cluster of Fairlead and in the cluster of
 // Helm.
 type comparison struct {
-	// short has the shortfalls, which are differences that must not exist. notes has the differences that the
+	// short contains the shortfalls, which are differences that must not exist. notes contains the differences that the
 	// documentation explains.
 	short, notes []string
 }

@@ -14,8 +14,8 @@ import (
 // annotationHook makes an object a hook of Helm.
 const annotationHook = "helm.sh/hook"
 
-// hooks has the hooks of a chart, in the form "PLURAL/NAME", such as "jobs/migrate". The namespace is left out, because
-// some manifests do not set it.
+// hooks contains the hooks of a chart, in the form "PLURAL/NAME", such as "jobs/migrate". The namespace is left out,
+// because some manifests do not set it.
 type hooks map[string]bool
 
 // hooksOf returns the hooks among rendered objects. It leaves out the hooks for tests, because neither program runs

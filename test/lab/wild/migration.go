@@ -26,13 +26,13 @@ const (
 type migration struct {
 	judgement
 
-	// Installed has the numbers of objects that Helm installed, and of the pods and claims that controllers created for
-	// them. There and Back have the numbers of these objects that still exist after the hand-over to Fairlead, and after
-	// the hand-over to Helm and a further upgrade.
+	// Installed contains the numbers of objects that Helm installed, and of the pods and claims that controllers created
+	// for them. There and Back have the numbers of these objects that still exist after the hand-over to Fairlead, and
+	// after the hand-over to Helm and a further upgrade.
 	Installed counts `json:"installed"`
 	There     counts `json:"there"`
 	Back      counts `json:"back"`
-	// Took has the time of each step.
+	// Took contains the time of each step.
 	Took map[step]time.Duration `json:"took,omitempty"`
 }
 

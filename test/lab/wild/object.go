@@ -26,7 +26,7 @@ func (i id) String() string {
 	return kind + " " + strings.TrimPrefix(i.namespace+"/"+i.name, "/")
 }
 
-// objects has the objects of a cluster or of a rendering, by their ids.
+// objects contains the objects of a cluster or of a rendering, by their ids.
 type objects map[id]*unstructured.Unstructured
 
 func idOf(o *unstructured.Unstructured) id {

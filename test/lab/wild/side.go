@@ -101,7 +101,7 @@ type side struct {
 	cluster   *testcluster.Cluster
 	admin     client.Client
 	operator  *program.Operator
-	// ended has the error if the operator ended although it was not stopped.
+	// ended is the error if the operator ended although it was not stopped.
 	ended atomic.Pointer[error]
 	// pristine are the objects of the cluster before the first chart.
 	pristine objects

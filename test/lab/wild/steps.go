@@ -17,8 +17,8 @@ const (
 	stepUninstall step = "uninstall"
 )
 
-// allSteps has all steps in the order in which they are made. The step repeat has the same values as the upgrade before
-// it.
+// allSteps contains all steps in the order in which they are made. The step repeat has the same values as the upgrade
+// before it.
 var allSteps = []step{stepInstall, stepUpgrade, stepRepeat, stepRollBack, stepUninstall}
 
 // needsChange reports whether a step is left out if the chart contains no value whose change changes the rendering.
@@ -41,7 +41,7 @@ type outcome struct {
 	// Objects is the number of objects in the cluster after the step.
 	Objects int `json:"objects"`
 
-	// there has the objects in the cluster after the step, except those that controllers created.
+	// there contains the objects in the cluster after the step, except those that controllers created.
 	there objects
 }
 
@@ -51,11 +51,11 @@ type judgement struct {
 	Version string `json:"version"`
 	// Program is the version of Fairlead.
 	Program string `json:"program"`
-	// Change has the values that the upgrade changes. It is empty if no change of a value changes the rendering.
+	// Change contains the values that the upgrade changes. It is empty if no change of a value changes the rendering.
 	Change map[string]any `json:"change,omitempty"`
 	// Unusable is the reason why the chart is not counted: Helm cannot install it.
 	Unusable string `json:"unusable,omitempty"`
-	// Short has the shortfalls of Fairlead. Notes has the differences that the documentation explains.
+	// Short contains the shortfalls of Fairlead. Notes contains the differences that the documentation explains.
 	Short []string `json:"short,omitempty"`
 	Notes []string `json:"notes,omitempty"`
 }

@@ -26,7 +26,7 @@ import (
 type Bundle struct {
 	// Objects are sorted so that they can be created in this order. The last object is the component.
 	Objects []*unstructured.Unstructured
-	// Missing has a sentence for each object that is not included, but must exist in the other cluster.
+	// Missing contains a sentence for each object that is not included, but must exist in the other cluster.
 	Missing []string
 	// Secrets reports whether Objects contains Secrets.
 	Secrets bool

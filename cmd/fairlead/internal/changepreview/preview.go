@@ -43,7 +43,7 @@ type Result struct {
 	ExternalsUnread error
 	// Places are the source files of the dependents.
 	Places *render.Places
-	// Rights has the rights that the deletion needs, and that are missing.
+	// Rights contains the rights that the deletion needs, and that are missing.
 	Rights deletionrights.Report
 	// Readers are the components that read from a component which would be deleted. ReadersUnknown says why they are not
 	// known.

@@ -59,7 +59,7 @@ var examples = map[string]string{
   fairlead version --client`,
 }
 
-// similar has the names of commands of kubectl and Helm, by the command of fairlead that does the same.
+// similar contains the names of commands of kubectl and Helm, by the command of fairlead that does the same.
 var similar = map[string][]string{
 	"list": {"get", "ls"}, "status": {"get", "describe"}, "apply": {"install", "upgrade", "rollback"},
 	"render": {"template"}, "delete": {"uninstall", "remove"}, "history": {"rollback"},

@@ -24,7 +24,7 @@ type External struct {
 // Name returns the name in the form of the command line, Kind/name.
 func (e External) Name() string { return e.Key.Kind + "/" + e.Key.Name }
 
-// Component has the externals of a component.
+// Component contains the externals of a component.
 type Component struct {
 	cluster.Object
 	Status    metav1alpha1.Status

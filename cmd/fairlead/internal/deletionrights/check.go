@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
-// Report has the result of a check.
+// Report contains the result of a check.
 type Report struct {
 	Missing []Missing
 	// Hint says why rights were not checked. Hint is empty if the person may ask for the rights.
@@ -171,7 +171,7 @@ func groupsOf(user string) []string {
 	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
 }
 
-// operator has the facts about the operator that decide which identity makes the requests of a deletion.
+// operator contains the facts about the operator that decide which identity makes the requests of a deletion.
 type operator struct {
 	// user is the service account of the operator, or empty if its Deployment was not found.
 	user string
@@ -181,7 +181,7 @@ type operator struct {
 	watchesAsIdentity bool
 }
 
-// operatorLabel has the name of the operator's chart.
+// operatorLabel contains the name of the operator's chart.
 var operatorLabel = client.MatchingLabels{"app.kubernetes.io/name": "fairlead-operator"}
 
 // findOperator reads the Deployment that the operator's chart creates. The result is empty if the person may not list

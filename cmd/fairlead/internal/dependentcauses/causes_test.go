@@ -25,7 +25,7 @@ func parsed[T any](t *testing.T, text string) T {
 	return value
 }
 
-// facts has the objects of dependentcauses.Facts as YAML texts.
+// facts contains the objects of dependentcauses.Facts as YAML texts.
 type facts struct {
 	dependent string
 	sets      []string

@@ -20,7 +20,7 @@ import (
 
 // Archive is an archive that was downloaded.
 type Archive struct {
-	// Data has the bytes as the server sent them, and SHA256 is their digest.
+	// Data contains the bytes as the server sent them, and SHA256 is their digest.
 	Data   []byte
 	SHA256 string
 	Files  fs.FS

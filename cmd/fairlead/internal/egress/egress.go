@@ -31,7 +31,7 @@ type Gate struct {
 	Tell func(line string)
 }
 
-// Use has the addresses to which an operation sends data.
+// Use contains the addresses to which an operation sends data.
 type Use struct {
 	// Renders is set if the operation renders the component, and so calls its function.
 	Renders bool
@@ -39,7 +39,7 @@ type Use struct {
 	Connects bool
 }
 
-// Access has the rights for an operation.
+// Access contains the rights for an operation.
 type Access struct {
 	// User is impersonated for all reads. An empty User means the person who runs the command.
 	User string

@@ -58,7 +58,7 @@ type Reader struct {
 	types      []string
 
 	mu sync.Mutex
-	// seen has the resource version of each Event when it was last passed on, by the UID of the Event.
+	// seen contains the resource version of each Event when it was last passed on, by the UID of the Event.
 	seen map[types.UID]string
 }
 

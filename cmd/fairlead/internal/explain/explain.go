@@ -49,7 +49,7 @@ func isMissingRight(err error) bool {
 	return ok && exit.CodeOf(err) == exit.NotAsked
 }
 
-// Rendering has the inputs for the rendering of components.
+// Rendering contains the inputs for the rendering of components.
 type Rendering struct {
 	// Gate grants the rights of the rendering.
 	Gate egress.Gate

@@ -68,7 +68,7 @@ type set struct {
 	before map[manifests.Key]*before
 }
 
-// before has what is applied before an object is applied, because the object depends on it or uses its values.
+// before contains what is applied before an object is applied, because the object depends on it or uses its values.
 type before struct {
 	objects map[manifests.Key]bool
 	// wave is the highest wave of these objects; all waves before it are ready. reached is false if there is none.

@@ -31,7 +31,7 @@ type Options struct {
 	Previous bool
 	// Timestamps shows the timestamp of each line, and Prefix its pod and container.
 	Timestamps, Prefix bool
-	// Palette has the colours of prefixes.
+	// Palette contains the colours of prefixes.
 	Palette terminal.Palette
 }
 

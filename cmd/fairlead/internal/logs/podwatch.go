@@ -43,7 +43,7 @@ type podWatch struct {
 	mu sync.Mutex
 	// unlisted is the number of namespaces whose pods were not listed yet.
 	unlisted int
-	// containers has the names of the containers of all pods that this podWatch has seen.
+	// containers contains the names of the containers of all pods that this podWatch has seen.
 	containers map[string]bool
 }
 

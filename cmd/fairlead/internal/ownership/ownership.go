@@ -46,8 +46,8 @@ func Keys(inventory []metav1alpha1.InventoryEntry) []manifests.Key {
 	return keys
 }
 
-// controlled has the API version of each type whose objects are created by the controllers of Kubernetes. Only objects
-// of these types are read.
+// controlled contains the API version of each type whose objects are created by the controllers of Kubernetes. Only
+// objects of these types are read.
 var controlled = map[schema.GroupKind]string{
 	{Kind: "Pod"}:                       "v1",
 	{Group: "apps", Kind: "ReplicaSet"}: "v1",

@@ -17,7 +17,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// Request has the content of a component.
+// Request contains the content of a component.
 type Request struct {
 	Target  cluster.Target
 	Archive Archive

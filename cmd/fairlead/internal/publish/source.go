@@ -28,7 +28,7 @@ const (
 	SourceKey = "source.tgz"
 	// LabelSourceOf is a label. Its value is the name of the component, shortened to the length of a label.
 	LabelSourceOf = "fairlead.io/source-of"
-	// AnnotationDigest has the digest of the content of the whole source.
+	// AnnotationDigest contains the digest of the content of the whole source.
 	AnnotationDigest = "fairlead.io/source-digest"
 
 	labelManagedBy  = "app.kubernetes.io/managed-by"

@@ -37,7 +37,7 @@ func WriteGraph(out io.Writer, objects []manifests.Object, format GraphFormat) e
 	return err
 }
 
-// drawing has the elements of a graph. An object is named by its number.
+// drawing contains the elements of a graph. An object is named by its number.
 type drawing struct {
 	objects []manifests.Object
 	numbers map[manifests.Key]int

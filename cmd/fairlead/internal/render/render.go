@@ -28,7 +28,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
-// Request has the source, the options and the identity of a rendering.
+// Request contains the source, the options and the identity of a rendering.
 type Request struct {
 	Source fs.FS
 	// Path is the folder inside the source that is rendered.

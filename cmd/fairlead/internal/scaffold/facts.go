@@ -29,17 +29,17 @@ var exampleKinds = []schema.GroupVersionKind{
 	{Group: "apps", Version: "v1", Kind: "Deployment"},
 }
 
-// facts has the data with which the templates are rendered.
+// facts contains the data with which the templates are rendered.
 type facts struct {
 	Options
 	Fairlead Fairlead
-	// ValuesCode has the Go types of a chart's values.
+	// ValuesCode contains the Go types of a chart's values.
 	ValuesCode string
 	// SampleSpec is the spec of the sample, as YAML.
 	SampleSpec string
 	// demanded has examples of the values without a default that templates demand.
 	demanded map[string]any
-	// Rights has the rules for dependents, as YAML.
+	// Rights contains the rules for dependents, as YAML.
 	Rights string
 }
 

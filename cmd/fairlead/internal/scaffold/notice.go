@@ -10,7 +10,7 @@ import (
 // DefaultLicense is the license of --spdx-license-headers without a value.
 const DefaultLicense = "Apache-2.0"
 
-// headerFile has the header of Go files, for the tools that generate code.
+// headerFile contains the header of Go files, for the tools that generate code.
 const headerFile = "hack/boilerplate.go.txt"
 
 // Notice is the copyright and the license of a project.

@@ -108,7 +108,7 @@ func TestTheChartOfAnOperatorPassesHelmLint(t *testing.T) {
 	}
 }
 
-// schema has the parts of values.schema.json that the test reads.
+// schema contains the parts of values.schema.json that the test reads.
 type schema struct {
 	Properties           map[string]schema
 	AdditionalProperties any

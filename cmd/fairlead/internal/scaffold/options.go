@@ -25,7 +25,7 @@ const (
 	GeneratorGo         Generator = "go"
 )
 
-// Generators has all generators of a project.
+// Generators contains all generators of a project.
 var Generators = []Generator{GeneratorHelm, GeneratorKustomize, GeneratorGoTemplate, GeneratorGo}
 
 // GeneratorNames are the names of generators in flags and in spec.generator of a component. The file PROJECT of a
@@ -63,13 +63,13 @@ const (
 	InterfaceTypes Interface = "types"
 )
 
-// Interfaces has all groups of interfaces.
+// Interfaces contains all groups of interfaces.
 var Interfaces = []Interface{
 	InterfaceSuspend, InterfacePlacement, InterfaceIntervals, InterfaceServiceAccount, InterfaceKubeConfig,
 	InterfacePolicies, InterfaceTypes,
 }
 
-// fieldsOf has the fields of the spec for each interface.
+// fieldsOf contains the fields of the spec for each interface.
 var fieldsOf = map[Interface][]string{
 	InterfaceSuspend:        {"suspend"},
 	InterfacePlacement:      {"targetNamespace", "targetName"},

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/plural"
 )
 
-// Request has the options and the folder of a project.
+// Request contains the options and the folder of a project.
 type Request struct {
 	// Dir is the folder of the project. If it is empty, the project cannot be written.
 	Dir     string
@@ -30,7 +30,7 @@ type Request struct {
 	Report func(line string)
 }
 
-// Project has the rendered files of a project, before they are written.
+// Project contains the rendered files of a project, before they are written.
 type Project struct {
 	request Request
 	// Files are all files except for the files that the project's tools generate.

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// recordFile has the options with which a project was rendered.
+	// recordFile contains the options with which a project was rendered.
 	recordFile = ".fairlead/scaffold.yaml"
-	// baseFile has the rendered files, so that later changes can be detected.
+	// baseFile contains the rendered files, so that later changes can be detected.
 	baseFile = ".fairlead/base.txtar"
 
 	recordHeader = "# The options of fairlead scaffold, which fairlead scaffold update uses again.\n"

@@ -68,7 +68,7 @@ func renderExample(f facts) ([]File, error) {
 	return files, nil
 }
 
-// engines has the engine of each generator.
+// engines contains the engine of each generator.
 var engines = map[Generator]generator.Engine{
 	GeneratorHelm: generator.EngineHelm, GeneratorKustomize: generator.EngineKustomize,
 	GeneratorGoTemplate: generator.EngineGoTemplate,

@@ -11,7 +11,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/progress"
 )
 
-// Component has the fields of a component that commands print, except for the dependents.
+// Component contains the fields of a component that commands print, except for the dependents.
 type Component struct {
 	APIVersion         string      `json:"apiVersion"`
 	Kind               string      `json:"kind"`

@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/tree"
 )
 
-// Plan has the writes that an operator would make for a component.
+// Plan contains the writes that an operator would make for a component.
 type Plan struct {
 	APIVersion string        `json:"apiVersion"`
 	Kind       string        `json:"kind"`

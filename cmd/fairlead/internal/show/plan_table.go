@@ -107,7 +107,7 @@ func (p Plan) rows() (titles []string, rows [][]cell) {
 	return append(titles, "WHY"), rows
 }
 
-// toneOfAction has the colours of important actions.
+// toneOfAction contains the colours of important actions.
 var toneOfAction = map[string]terminal.Tone{
 	actionOf(result.EffectCreate): terminal.Good, actionOf(result.EffectUpdate): terminal.Busy,
 	actionOf(result.EffectAdopt):    terminal.Busy,

@@ -85,7 +85,7 @@ type Blocked struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Target has the cluster and the namespace of the dependents.
+// Target contains the cluster and the namespace of the dependents.
 type Target struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`

@@ -14,16 +14,16 @@ import (
 // Assignments are assignments of values, with the syntax and the types of Helm's flags of these names. Whatever their
 // order on the command line, those of a later field override those of an earlier field, as in Helm.
 type Assignments struct {
-	// JSON has the values of --set-json: each value is a JSON document.
+	// JSON contains the values of --set-json: each value is a JSON document.
 	JSON []string
-	// Plain has the values of --set: a whole number is an int64, true and false are booleans, null is nil, and anything
-	// else is a text.
+	// Plain contains the values of --set: a whole number is an int64, true and false are booleans, null is nil, and
+	// anything else is a text.
 	Plain []string
-	// Text has the values of --set-string: each value is a text.
+	// Text contains the values of --set-string: each value is a text.
 	Text []string
-	// Files has the values of --set-file: each value is the path of a file, whose content is a text. "-" is stdin.
+	// Files contains the values of --set-file: each value is the path of a file, whose content is a text. "-" is stdin.
 	Files []string
-	// Literal has the values of --set-literal: the rest of the assignment is a text, whatever characters it has.
+	// Literal contains the values of --set-literal: the rest of the assignment is a text, whatever characters it has.
 	Literal []string
 }
 

@@ -23,7 +23,7 @@ type Request struct {
 	Owner manifests.Owner
 	// Desired is the apply set, normalised; a deletion ignores it.
 	Desired []manifests.Object
-	// Excluded has the objects that are not in Desired because their condition include-when is false; see plan.Facts.
+	// Excluded contains the objects that are not in Desired because their condition include-when is false; see plan.Facts.
 	Excluded map[manifests.Key]bool
 	// LeftOut says why objects are not applied, because their conditions are false; see Outcome.LeftOut.
 	LeftOut []metav1alpha1.DependentReport

@@ -23,7 +23,7 @@ func byKind(writes []plan.Action) []plan.Action {
 	})
 }
 
-// kindValues has the check of the values of one kind, because the checks of all kinds would take much memory. end
+// kindValues contains the check of the values of one kind, because the checks of all kinds would take much memory. end
 // releases the memory.
 type kindValues struct {
 	gvk    schema.GroupVersionKind

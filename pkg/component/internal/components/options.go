@@ -30,7 +30,7 @@ type Options struct {
 	Reader client.Reader
 	// Idle keeps the inventories of cached components; nil keeps them in the cache.
 	Idle *IdleInventories
-	// States has the state of each component.
+	// States holds the state of each component.
 	States States
 	// StatusWritten is called after each write of a whole status by WriteStatus.
 	StatusWritten func(types.NamespacedName, *metav1alpha1.Status)

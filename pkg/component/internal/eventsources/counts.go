@@ -36,7 +36,7 @@ const (
 // Counter counts the results of an event source.
 type Counter func(of Kind, name string, result Result, n int)
 
-// Count has the current numbers of an event source.
+// Count contains the current numbers of an event source.
 type Count struct {
 	Name string
 	Kind Kind

@@ -1,5 +1,5 @@
-// Package eventsources has the Set of a reconciler, which starts, stops and asks its event sources, and the interface
-// that event sources implement.
+// Package eventsources contains the Set of a reconciler, which starts, stops and asks its event sources, and the
+// interface that event sources implement.
 //
 // An event source has a value for each component, or no value. A digest identifies the value. A pass asks the Set, and
 // never an event source, so that a pass does not know what kinds exist.

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// EventSource has a value for each component. It is safe for concurrent use.
+// EventSource holds a value for each component. It is safe for concurrent use.
 type EventSource interface {
 	// Run runs the event source until ctx ends. It is called once. Afterwards the event source knows no values, and takes
 	// none. ctx has ended already if the event source was removed before it ran.

@@ -65,8 +65,8 @@ func definesAggregated(a plan.Action, service *unstructured.Unstructured) bool {
 	return aggregated && group == a.Key.Group
 }
 
-// Definition has the recorded facts about a CustomResourceDefinition or an APIService. The zero value means that there
-// is no definition.
+// Definition contains the recorded facts about a CustomResourceDefinition or an APIService. The zero value means that
+// there is no definition.
 type Definition struct {
 	// Name is the name of the object.
 	Name string

@@ -19,7 +19,7 @@ type limiter struct {
 	waiting []*share
 }
 
-// share has the slots of a run. Only one goroutine may call acquire; any goroutine may call release.
+// share holds the slots of a run. Only one goroutine may call acquire; any goroutine may call release.
 type share struct {
 	limiter *limiter
 	// held is the number of slots. The mutex of the limiter protects held.

@@ -24,7 +24,7 @@ func merge(live *unstructured.Unstructured, manifest, owned map[string]any) (mer
 type node struct {
 	// owned are our fields below the value.
 	owned map[string]any
-	// shape has the fields of all managers below the value. The shape shows which values the API server divides into
+	// shape contains the fields of all managers below the value. The shape shows which values the API server divides into
 	// fields, and which keys identify the items of a list.
 	shape map[string]any
 	// known reports whether the value, or a field below it, has a manager.

@@ -39,8 +39,8 @@ func newAccounts(p *process) *accounts {
 	return &accounts{process: p, byKey: map[accountKey]*account{}, budgets: map[accountKey]*budget{}}
 }
 
-// budget has the limits of the accounts with the same name and credentials, whose handlers may differ. The strictest
-// limits hold.
+// budget contains the limits of the accounts with the same name and credentials, whose handlers may differ. The
+// strictest limits hold.
 type budget struct {
 	limiter     *rate.Limiter
 	concurrency int

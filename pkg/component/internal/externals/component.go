@@ -17,9 +17,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// component has the situations of the externals of one component. All changes of a situation are steps, which it makes
-// one after the other, and whose effects it carries out. Its lock protects the fields below it, and those of its items.
-// The lock of the stateStore is locked before it, and those of polls and accounts after it.
+// component contains the situations of the externals of one component. All changes of a situation are steps, which it
+// makes one after the other, and whose effects it carries out. Its lock protects the fields below it, and those of its
+// items. The lock of the stateStore is locked before it, and those of polls and accounts after it.
 type component struct {
 	manager *Manager
 	owner   manifests.Owner

@@ -77,7 +77,7 @@ type Options struct {
 	Monitor Monitor
 }
 
-// Manager has the externals of all components. It is safe for concurrent use.
+// Manager holds the externals of all components. It is safe for concurrent use.
 type Manager struct {
 	process
 

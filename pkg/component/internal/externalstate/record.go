@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Record has the recorded states of the externals of one component at one moment. It never changes, and callers must
-// not change the states in it.
+// Record contains the recorded states of the externals of one component at one moment. It never changes, and callers
+// must not change the states in it.
 type Record struct {
 	owner     manifests.Owner
 	namespace string

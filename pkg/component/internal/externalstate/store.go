@@ -28,7 +28,7 @@ var secretResource = corev1.SchemeGroupVersion.WithResource("secrets")
 
 // Store reads, writes and deletes the recorded states of externals. It is safe for concurrent use.
 type Store struct {
-	// Records has the clients, and the names, labels and finalizers of the Secrets.
+	// Records contains the clients, and the names, labels and finalizers of the Secrets.
 	Records *records.Store
 }
 

@@ -34,12 +34,12 @@ type Inputs struct {
 
 // Decision says which objects of a set are applied.
 type Decision struct {
-	// Desired has the objects that belong to the component, in the order of the set. If a condition of an object has no
-	// value, or if an object in the inventory is inactive, the field Held of the object is set. Inactive objects that are
-	// not in the inventory are left out.
+	// Desired contains the objects that belong to the component, in the order of the set. If a condition of an object has
+	// no value, or if an object in the inventory is inactive, the field Held of the object is set. Inactive objects that
+	// are not in the inventory are left out.
 	Desired []manifests.Object
-	// Excluded has the objects whose condition include-when is false, and the inactive objects that are only observed. The
-	// value is false for objects that are only observed, which are not to be deleted.
+	// Excluded contains the objects whose condition include-when is false, and the inactive objects that are only
+	// observed. The value is false for objects that are only observed, which are not to be deleted.
 	Excluded map[manifests.Key]bool
 	// LeftOut says why objects are excluded or inactive, for the first objects of the set; see describe.
 	LeftOut []metav1alpha1.DependentReport
@@ -111,7 +111,7 @@ type evaluation struct {
 	unserved bool
 	missing  []string
 	set      []manifests.Object
-	// recorded has the keys of the inventory for those objects that have other keys there.
+	// recorded contains the keys of the inventory for those objects that have other keys there.
 	recorded map[manifests.Key]manifests.Key
 	// index contains the first object with each key.
 	index map[manifests.Key]int
@@ -194,7 +194,7 @@ func (e *evaluation) isActive(c *manifests.Conditions) (bool, error) {
 	return e.holds(manifests.AnnotationActiveWhen, c.Active)
 }
 
-// inheritance has the first objects that an object depends on, or whose value it binds, and that are excluded or
+// inheritance contains the first objects that an object depends on, or whose value it binds, and that are excluded or
 // inactive, and the first whose condition has no value, also indirectly. The fields are nil if there are none.
 type inheritance struct{ excluded, inactive, undecided *int }
 

@@ -68,7 +68,7 @@ type fetch struct {
 	stop    context.CancelFunc
 	running bool
 	files   fs.FS
-	// lease has the memory of the fetch and of its result.
+	// lease holds the memory of the fetch and of its result.
 	lease *budget.Lease
 	// err is the error of the last attempt. It remains set while the next attempt is running.
 	err     error

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Declaration has the inputs that a component declares.
+// Declaration contains the inputs that a component declares.
 type Declaration struct {
 	// Namespace and Name are the default namespace of the dependents, and the name under which the component is deployed.
 	Namespace, Name string

@@ -53,7 +53,7 @@ func (r Reference) ContentDigest() string { return r.content.digest }
 type content struct {
 	version, digest string
 	values          []value
-	// missing has the reasons why some of the wanted exports of a component have no value.
+	// missing contains the reasons why some of the wanted exports of a component have no value.
 	missing map[string]string
 }
 

@@ -14,7 +14,7 @@ import (
 
 func TestWhatADeletionRecordsThatMayNotWriteSecrets(t *testing.T) {
 	const room = 1800
-	// completed has the recorded dependents, with entries that differ from the recorded entries.
+	// completed contains the recorded dependents, with entries that differ from the recorded entries.
 	completed := entries(2 * room)
 	for i := range completed {
 		completed[i].Completed = true

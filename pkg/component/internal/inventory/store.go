@@ -37,7 +37,7 @@ type Options struct {
 	Components  *components.Store
 	Owners      *components.Owners
 	Records     *records.Store
-	// States has the state of each component.
+	// States holds the state of each component.
 	States States
 }
 

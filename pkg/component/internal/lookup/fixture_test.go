@@ -23,7 +23,7 @@ var (
 	us        = Owner{Reconciler: reconciler, ID: owner.ID()}
 )
 
-// clusters has the target of a component, and the fake API server of the target.
+// clusters contains the target of a component, and the fake API server of the target.
 type clusters struct {
 	*apiservertest.Server
 	target target.Target

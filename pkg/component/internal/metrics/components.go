@@ -15,8 +15,8 @@ type Component struct {
 	Ready, Unready, RepairConflicts int
 }
 
-// ComponentSet has the states of the components of one reconciler after their last passes. It is safe for concurrent
-// use.
+// ComponentSet contains the states of the components of one reconciler after their last passes. It is safe for
+// concurrent use.
 type ComponentSet struct {
 	reconciler string
 	// perComponent exports series for each component.
@@ -117,7 +117,7 @@ func (c *componentCollector) Collect(into chan<- prometheus.Metric) {
 	}
 }
 
-// totals has the exported numbers of one reconciler.
+// totals contains the exported numbers of one reconciler.
 type totals struct {
 	// states is the number of components by state.
 	states map[string]int

@@ -11,7 +11,7 @@ import (
 // go at run time, so the number of their names has no limit.
 const maxEventSources = 100
 
-// EventSource has the current numbers of an event source.
+// EventSource holds the current numbers of an event source.
 type EventSource struct {
 	Kind, Name string
 	// Values is the number of values, Stale the number of components without a current value.
@@ -31,7 +31,7 @@ func (m *Meter) ExportEventSources(current func() []EventSource) (stop func()) {
 	return m.eventSources.exports.add(&eventSourceExport{reconciler: m.reconciler, current: current})
 }
 
-// eventSourceExport has the event sources of one controller.
+// eventSourceExport contains the event sources of one controller.
 type eventSourceExport struct {
 	reconciler string
 	current    func() []EventSource

@@ -25,7 +25,7 @@ func (m *Meter) ExportExternals(count ExternalCounter) (stop func()) {
 	return m.externals.exports.add(&externalExport{reconciler: m.reconciler, count: count})
 }
 
-// externalExport has the externals of one controller.
+// externalExport contains the externals of one controller.
 type externalExport struct {
 	reconciler string
 	count      ExternalCounter

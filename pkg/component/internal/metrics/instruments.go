@@ -28,7 +28,7 @@ const labelReconciler = "reconciler"
 // maxNamespaces is the maximum number of namespaces with series of their own, for each reconciler.
 const maxNamespaces = 1000
 
-// Shared has the series of this process.
+// Shared holds the series of this process.
 var Shared = NewInstruments()
 
 // Register adds the shared instruments to the registry of controller-runtime, which every manager serves. It may be

@@ -39,7 +39,8 @@ type Meter struct {
 	reconciler string
 	*Instruments
 	stepTimes map[Step]prometheus.Observer
-	// requestCounts has a prometheus.Counter for each requestKey, and outcomes has a prometheus.Counter for each outcome.
+	// requestCounts contains a prometheus.Counter for each requestKey, and outcomes a prometheus.Counter for each
+	// outcome.
 	requestCounts, outcomes sync.Map
 }
 

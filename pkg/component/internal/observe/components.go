@@ -19,7 +19,7 @@ type component struct {
 	enqueue func()
 }
 
-// components has the state of each component that an Observer watches dependents for, by owner id.
+// components holds the state of each component that an Observer watches dependents for, by owner id.
 type components map[string]*component
 
 // enqueue adds a component to the queue of components to reconcile. It ignores an unknown owner id.

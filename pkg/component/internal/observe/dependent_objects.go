@@ -15,11 +15,10 @@ import (
 // dependentObjects stores the objects of a watch on dependents.
 type dependentObjects struct {
 	observed map[manifests.Key]*plan.Observed
-	// deleted has the UIDs of objects that the reconciler deleted, until the watch shows the deletion. Earlier watch
-	// events of such an object can arrive after the response to the delete. They must not make the object present
-	// again.
+	// deleted contains the UIDs of objects that the reconciler deleted, until the watch shows the deletion. Earlier watch
+	// events of such an object can arrive after the response to the delete. They must not make the object present again.
 	deleted map[manifests.Key]types.UID
-	// bodies has the latest received version of each whole object. It contains only objects of the types in
+	// bodies contains the latest received version of each whole object. It contains only objects of the types in
 	// Options.WithBodies.
 	bodies map[manifests.Key]*unstructured.Unstructured
 }

@@ -38,7 +38,7 @@ func (v Reader) advice(refused error) string {
 
 // listWatches make the list and watch requests of an Observer.
 type listWatches struct {
-	// self has the clients that are used for the zero Reader.
+	// self holds the clients that are used for the zero Reader.
 	self   Reader
 	mapper meta.RESTMapper
 	verbs  func(schema.GroupVersionResource) ([]string, error)

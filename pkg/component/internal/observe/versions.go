@@ -53,7 +53,7 @@ func hashOf(name objectName, version string) Sum {
 	return Sum(hash.Sum64())
 }
 
-// ReadVersions has the versions of the references that a component has read.
+// ReadVersions contains the versions of the references that a component has read.
 type ReadVersions struct {
 	// OwnerID is the owner id of the component. Changes of the component's own dependents are ignored.
 	OwnerID string

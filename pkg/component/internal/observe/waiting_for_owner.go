@@ -22,7 +22,7 @@ type handover struct {
 	owner Owner
 	// relinquished is set if the latest pass over the owner neither recorded nor rendered the object.
 	relinquished bool
-	// timers has the timer of the handover delay for each watch that contains the object.
+	// timers contains the timer of the handover delay for each watch that contains the object.
 	timers map[*dependentWatch]*time.Timer
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// watchState has the fields that all watches of an Observer have in common: the components that use the watch, and
+// watchState contains the fields that all watches of an Observer have in common: the components that use the watch, and
 // whether its objects are known. The Observer's lock protects the fields.
 type watchState struct {
 	observer *Observer

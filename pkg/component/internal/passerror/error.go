@@ -82,7 +82,7 @@ func InvalidSpec(err error) *Error { return FromAuthor(err, metav1alpha1.ReasonI
 // dependents exist in the previous target.
 var ErrPlacement = errors.New("the target changed while dependents exist")
 
-// placementError has the message of an error that is an ErrPlacement.
+// placementError contains the message of an error that is an ErrPlacement.
 type placementError struct{ message string }
 
 func (e *placementError) Error() string { return e.message }

@@ -41,8 +41,8 @@ type Facts struct {
 	// Desired is the apply set, in the order in which it is applied; see normalise.Manifests. An object with several
 	// occurrences is in Desired several times.
 	Desired []manifests.Object
-	// Excluded has the objects that are not in Desired because their condition include-when is false. The value is false
-	// for an object that the component only observes, and that is released instead of deleted if it is recorded.
+	// Excluded contains the objects that are not in Desired because their condition include-when is false. The value is
+	// false for an object that the component only observes, and that is released instead of deleted if it is recorded.
 	Excluded map[manifests.Key]bool
 	// LeftOut says why objects are not applied, because their conditions are false. The plan passes it on.
 	LeftOut []metav1alpha1.DependentReport

@@ -27,8 +27,8 @@ var (
 	statefulSetKind     = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 )
 
-// usedBy has the kinds that are held by a finalizer while an object of another kind uses them, with the field in which
-// the user has the name of the used object. The used objects have no namespace.
+// usedBy contains the kinds that are held by a finalizer while an object of another kind uses them, with the field in
+// which the user has the name of the used object. The used objects have no namespace.
 var usedBy = []struct {
 	used, user schema.GroupKind
 	path       []string
@@ -40,8 +40,8 @@ var usedBy = []struct {
 	{gatewayClassKind, gatewayKind, []string{"spec", "gatewayClassName"}},
 }
 
-// namesUser has the kinds that are held by a finalizer, and that name their user themselves, in a field with namespace
-// and name.
+// namesUser contains the kinds that are held by a finalizer, and that name their user themselves, in a field with
+// namespace and name.
 var namesUser = []struct {
 	used, user schema.GroupKind
 	path       []string
@@ -50,8 +50,8 @@ var namesUser = []struct {
 	{snapshotContentKind, snapshotKind, []string{"spec", "volumeSnapshotRef"}},
 }
 
-// podSpecs has the paths of the pod specs of the kinds whose pods run until they are deleted. A finalizer holds the
-// claims of a pod while the pod exists.
+// podSpecs contains the paths of the pod specs of the kinds whose pods run until they are deleted. A finalizer holds
+// the claims of a pod while the pod exists.
 var podSpecs = map[schema.GroupKind][]string{
 	{Kind: "Pod"}:                        {"spec"},
 	{Kind: "ReplicationController"}:      {"spec", "template", "spec"},

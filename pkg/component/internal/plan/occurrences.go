@@ -8,8 +8,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// occurrences has the objects of the apply set that are applied at several points of the apply order. occurrences lists
-// the occurrences of each object by key, in apply order. occurrences is nil if there are no such objects.
+// occurrences contains the objects of the apply set that are applied at several points of the apply order. occurrences
+// lists the occurrences of each object by key, in apply order. occurrences is nil if there are no such objects.
 //
 // The inventory entry of such an object describes its current occurrence. The object advances to its next occurrence
 // when the waves before that occurrence are ready. The changed entry is written before the object is written at the new

@@ -1,5 +1,5 @@
-// Package polled has the event sources whose values come from services: Poll asks one service for the values of all
-// components, PollEach asks for each component, and Mailbox receives values, for example from a webhook.
+// Package polled contains the event sources whose values come from services: Poll asks one service for the values of
+// all components, PollEach asks for each component, and Mailbox receives values, for example from a webhook.
 //
 // The package enforces four rules. No fetch runs on a worker of the controller, and a fetch that hangs or panics holds
 // up only its own component. An equal value wakes no component. A failed fetch keeps the last value, and tells the

@@ -15,7 +15,7 @@ import (
 // idlePause is the pause of a PollEach without components.
 const idlePause = time.Hour
 
-// dueValues has the value of each component, and the time of its next fetch. It is safe for concurrent use.
+// dueValues holds the value of each component, and the time of its next fetch. It is safe for concurrent use.
 type dueValues struct {
 	// changed gets a signal when the time of a fetch was set.
 	changed chan struct{}

@@ -35,10 +35,10 @@ type Mailbox struct {
 	port   *eventsources.Port
 	known  map[types.NamespacedName]bool
 	values map[types.NamespacedName]*letter
-	// early has the values that were put for components that are not tracked. Fetched values are not in it.
+	// early contains the values that were put for components that are not tracked. Fetched values are not in it.
 	early   *early
 	warning rate.Sometimes
-	// initial has the state of Fetch; its value is not used.
+	// initial holds the state of Fetch; its value is not used.
 	initial cell
 }
 

@@ -24,7 +24,7 @@ type Poll struct {
 	// tracked are the components that exist.
 	tracked map[types.NamespacedName]bool
 	values  map[types.NamespacedName]*cell
-	// all has the state of the fetch; its value is not used.
+	// all holds the state of the fetch; its value is not used.
 	all cell
 }
 

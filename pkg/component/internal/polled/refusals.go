@@ -18,7 +18,7 @@ const (
 
 // refusals limits the log of calls, because callers without a secret can cause its messages.
 type refusals struct {
-	// causes has the last cause of each component, as a logged value.
+	// causes contains the last cause of each component, as a logged value.
 	causes *lru.Cache
 	rate   *rate.Limiter
 }

@@ -15,14 +15,14 @@ const (
 	earlyLifetime = 10 * time.Minute
 )
 
-// early has the names and sizes of the values in a Mailbox whose component had no pass yet.
+// early contains the names and sizes of the values in a Mailbox whose component had no pass yet.
 type early struct {
 	at         map[types.NamespacedName]*list.Element
 	namespaces map[string]*earlyNamespace
 	bytes      int
 }
 
-// earlyNamespace has the values for one namespace, the oldest first.
+// earlyNamespace contains the values for one namespace, the oldest first.
 type earlyNamespace struct {
 	values list.List
 	bytes  int

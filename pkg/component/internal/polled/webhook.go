@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// SignatureHeader has the signature of a call, as GitHub sends it: "sha256=", and the HMAC of the body in hex.
+	// SignatureHeader contains the signature of a call, as GitHub sends it: "sha256=", and the HMAC of the body in hex.
 	SignatureHeader = "X-Hub-Signature-256"
-	// TimestampHeader has the time of a call, in seconds since 1970, if WebhookOptions.Window is set.
+	// TimestampHeader contains the time of a call, in seconds since 1970, if WebhookOptions.Window is set.
 	TimestampHeader = "X-Hub-Timestamp"
 	// DefaultMaxBody is the maximum size of the body of a call.
 	DefaultMaxBody = 1 << 20
@@ -67,7 +67,7 @@ func NewWebhook(o WebhookOptions) http.Handler {
 
 type webhook struct {
 	options WebhookOptions
-	// bodies has an element for each body in memory.
+	// bodies contains an element for each body in memory.
 	bodies   chan struct{}
 	order    callOrder
 	refusals *refusals

@@ -20,8 +20,8 @@ import (
 // managedType is a managed type with the kinds that match it.
 type managedType struct {
 	manifests.ManagedType
-	// definition has the recorded facts about the CustomResourceDefinition that defines the type. definition is zero if
-	// no CustomResourceDefinition in the inventory defines the type.
+	// definition contains the recorded facts about the CustomResourceDefinition that defines the type. definition is zero
+	// if no CustomResourceDefinition in the inventory defines the type.
 	definition execute.Definition
 	kinds      []schema.GroupKind
 	// failure is the reason why the kinds are not known. failure is empty if the kinds are known.

@@ -15,7 +15,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
-// EventSources has the values of event sources; see package eventsources.
+// EventSources holds the values of event sources; see package eventsources.
 type EventSources interface {
 	// Begin tells the event sources that a component exists. It reports whether the pass has to wait for a first value.
 	Begin(ctx context.Context, obj client.Object, clusters eventsources.Clusters) (waits bool)

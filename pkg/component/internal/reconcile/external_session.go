@@ -25,7 +25,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Externals has the externals of components. A nil Externals has none, as in a preview.
+// Externals holds the externals of components. A nil Externals has none, as in a preview.
 type Externals struct {
 	Manager *externals.Manager
 	Reader  *input.Reader

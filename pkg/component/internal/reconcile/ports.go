@@ -27,7 +27,7 @@ type Ports struct {
 	Inventory Inventory
 	Rendering Rendering
 	Applier   Applier
-	// EventSources has the values of event sources.
+	// EventSources holds the values of event sources.
 	EventSources EventSources
 	// Tell creates an Event about a component.
 	Tell func(obj components.Object, e status.Event)
@@ -39,7 +39,7 @@ type Ports struct {
 	InFlight *components.Passes
 	// Quotas bounds the dependents of a namespace; nil if there are no quotas, and in a preview.
 	Quotas *Quotas
-	// Externals has the dependents outside Kubernetes; nil in a preview.
+	// Externals holds the dependents outside Kubernetes; nil in a preview.
 	Externals *Externals
 	// Causes is nil in a preview.
 	Causes Causes

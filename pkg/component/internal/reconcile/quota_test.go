@@ -15,7 +15,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// quotaFixture has the quota of all namespaces, the cached numbers of dependents, and the components that were woken.
+// quotaFixture contains the quota of all namespaces, the cached numbers of dependents, and the components that were
+// woken.
 type quotaFixture struct {
 	*Quotas
 	limit  int

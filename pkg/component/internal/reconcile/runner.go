@@ -28,7 +28,7 @@ type Runner struct {
 	Turns *target.Turns
 	// Budget bounds the memory of all passes; nil is no bound.
 	Budget *budget.Budget
-	// Sources has the fetched sources of components.
+	// Sources holds the fetched sources of components.
 	Sources Sources
 	// States hold the state that the process keeps for each component.
 	States *States
@@ -60,7 +60,7 @@ type Records interface {
 	ReleaseVanished(ctx context.Context, name types.NamespacedName) error
 }
 
-// Sources has the fetched sources of components, until a pass takes them, and the turns of components to render.
+// Sources holds the fetched sources of components, until a pass takes them, and the turns of components to render.
 type Sources interface {
 	// BeginPass begins a pass. The returned function must be called at its end: it drops a turn that the pass did not
 	// need, and a source that the pass did not take, except for a few components that wait for their turns.

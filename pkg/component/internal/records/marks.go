@@ -19,8 +19,8 @@ const LabelRecord = "record-of"
 
 // Labels and annotations of Secrets, each with the prefix of the reconciler.
 const (
-	// annotationOwner has the full owner as its value. A label value is too short for that, so the label has a hash of
-	// the owner.
+	// annotationOwner contains the full owner as its value. A label value is too short for that, so the label has a hash
+	// of the owner.
 	annotationOwner        = LabelRecord
 	annotationParts        = "record-parts"
 	annotationWritten      = "record-written"

@@ -1,4 +1,4 @@
-// Package related has the event source of the objects in a cluster that components are related to.
+// Package related contains the event source of the objects in a cluster that components are related to.
 //
 // A value is the part of the objects that counts. For each cluster and identity, an informer watches the objects for
 // all components that use it.

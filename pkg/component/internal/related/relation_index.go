@@ -60,7 +60,7 @@ func (n names) add(list []types.NamespacedName) {
 	}
 }
 
-// relations has the names that refer to a name.
+// relations contains the names that refer to a name.
 type relations map[types.NamespacedName]names
 
 // replace replaces the names that from refers to.

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// store has the objects of an informer, and the components that use them. It is safe for concurrent use. Its methods
+// store holds the objects of an informer, and the components that use them. It is safe for concurrent use. Its methods
 // return what the informer has to do, and do not wait.
 type store struct {
 	mu       sync.Mutex

@@ -10,8 +10,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 )
 
-// versions has the last version of each object of an informer, and decides what another version means. It is not safe
-// for concurrent use, and does nothing but call the filters of the author: its results are effects.
+// versions contains the last version of each object of an informer, and decides what another version means. It is not
+// safe for concurrent use, and does nothing but call the filters of the author: its results are effects.
 type versions struct {
 	options    *Options
 	objects    map[client.ObjectKey]*object

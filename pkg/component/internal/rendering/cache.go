@@ -20,7 +20,7 @@ type cache struct {
 	mu     sync.Mutex
 	size   int
 	byName map[types.NamespacedName]*list.Element
-	// recent has the entries in the order of their last use. The most recently used entry is first.
+	// recent contains the entries in the order of their last use. The most recently used entry is first.
 	recent list.List
 }
 

@@ -34,7 +34,7 @@ type Options struct {
 	// Reconciler is the name of the reconciler.
 	Reconciler string
 	Generator  generator.Generator
-	// Scheme has the Go types of the typed objects that the generator returns.
+	// Scheme contains the Go types of the typed objects that the generator returns.
 	Scheme *runtime.Scheme
 	// Fetches fetches sources; nil if the reconciler has no fetcher.
 	Fetches *input.Fetches
@@ -67,7 +67,7 @@ type Renderer struct {
 // New returns a Renderer.
 func New(o Options) *Renderer { return &Renderer{options: o, cache: newCache(o.CacheBytes)} }
 
-// Request has the arguments for a rendering of a component.
+// Request contains the arguments for a rendering of a component.
 type Request struct {
 	// Component is passed to the generator. Status is the recorded status of the component; it is only read.
 	Component client.Object

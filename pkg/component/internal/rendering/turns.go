@@ -12,7 +12,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
-// turns has the turns of the components that wait for a rendering. A turn is kept until a pass renders the component,
+// turns holds the turns of the components that wait for a rendering. A turn is kept until a pass renders the component,
 // or until a pass ends that does not need a rendering any more.
 type turns struct {
 	mu      sync.Mutex

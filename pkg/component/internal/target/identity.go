@@ -23,7 +23,7 @@ func (id Identity) String() string {
 	return strings.Join(append([]string{id.User}, slices.Sorted(slices.Values(id.Groups))...), "\n")
 }
 
-// Declaration has the fields of a component that determine its target.
+// Declaration contains the fields of a component that determine its target.
 type Declaration struct {
 	// Impersonate is the identity that the component names, or the zero value if it names none.
 	Impersonate Identity

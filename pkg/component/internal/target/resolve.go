@@ -61,7 +61,7 @@ func (t Target) CheckCluster(status *metav1alpha1.Status, dependents int) error 
 		plural.Of(dependents, "dependent"), name(status.TargetCluster), name(t.Cluster))
 }
 
-// Request has the name, the owner and the target declaration of a component.
+// Request contains the name, the owner and the target declaration of a component.
 type Request struct {
 	Name  types.NamespacedName
 	Owner manifests.Owner

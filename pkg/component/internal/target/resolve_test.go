@@ -29,7 +29,7 @@ func eventually(t *testing.T, holds func() bool) {
 	}
 }
 
-// clusters has the cluster of the components, a remote cluster, and a Resolver.
+// clusters contains the cluster of the components, a remote cluster, and a Resolver.
 type clusters struct {
 	local, remote *apiservertest.Server
 	remoteURL     string

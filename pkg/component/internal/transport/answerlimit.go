@@ -173,7 +173,7 @@ func (b *limitedBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// jsonSpace has the characters that may stand before a JSON object.
+// jsonSpace contains the characters that may stand before a JSON object.
 const jsonSpace = " \t\r\n"
 
 // count counts the values of JSON. It need not recognise invalid JSON, because decoding fails at the first mistake.

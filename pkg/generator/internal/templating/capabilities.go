@@ -26,9 +26,9 @@ func (c *capabilities) MarshalJSON() ([]byte, error) { return json.Marshal(c.pla
 // String implements fmt.Stringer.
 func (c *capabilities) String() string { return fmt.Sprint(c.plain()) }
 
-// ServedVersions has the API versions that templates use as .Capabilities.APIVersions. It must be embedded in the value
-// of .Capabilities. A template that calls only .Capabilities.APIVersions.Has depends only on the versions that it asks
-// for; see generator.APIVersions.
+// ServedVersions contains the API versions that templates use as .Capabilities.APIVersions. It must be embedded in the
+// value of .Capabilities. A template that calls only .Capabilities.APIVersions.Has depends only on the versions that it
+// asks for; see generator.APIVersions.
 type ServedVersions struct{ served generator.APIVersions }
 
 // NewServedVersions returns the served API versions for templates.

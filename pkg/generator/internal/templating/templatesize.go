@@ -18,7 +18,7 @@ type templateScanner struct {
 	left, right string
 	at          int
 	words       int
-	// open has a number for each open action: the action itself, and each "else if" and "else with" of it. depth is
+	// open contains a number for each open action: the action itself, and each "else if" and "else with" of it. depth is
 	// their sum, and parentheses is the number of open parentheses in the current action.
 	open               []int
 	depth, parentheses int

@@ -1,3 +1,3 @@
-// Package apply has the commands apply, plan and diff. Apply publishes a source and writes a component. Before it
+// Package apply contains the commands apply, plan and diff. Apply publishes a source and writes a component. Before it
 // writes, it plans what the operator would do, and a preflight decides by this plan. Plan and diff print such a plan.
 package apply

@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/values"
 )
 
-// Console has the streams of a command. Each output ends the display of the current work of the command.
+// Console contains the streams of a command. Each output ends the display of the current work of the command.
 type Console struct {
 	genericiooptions.IOStreams
 	// stdout is the writer to which Out writes.

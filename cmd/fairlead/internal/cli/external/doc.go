@@ -1,3 +1,3 @@
-// Package external has the commands about dependents of a component outside Kubernetes: external list and external
+// Package external contains the commands about dependents of a component outside Kubernetes: external list and external
 // resolve. They ask no external system, which only the operator does.
 package external

@@ -7,7 +7,7 @@ import (
 
 // printer writes types as Go code.
 type printer struct {
-	// taken has the names of the types that are already declared.
+	// taken contains the names of the types that are already declared.
 	taken map[string]bool
 	out   strings.Builder
 	// imports are the packages that the code imports.

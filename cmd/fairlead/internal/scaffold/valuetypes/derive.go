@@ -21,7 +21,7 @@ const (
 type deriver struct {
 	root  *schema
 	usage usage
-	// foreign has the values of sub-charts and the global values, each with the reason why they have no type.
+	// foreign contains the values of sub-charts and the global values, each with the reason why they have no type.
 	foreign map[valuePath]string
 	// documented has descriptions that are not in the comment at their value.
 	documented map[valuePath]string

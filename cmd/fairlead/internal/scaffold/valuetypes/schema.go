@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// schema has the parts of a JSON schema from which types are derived.
+// schema contains the parts of a JSON schema from which types are derived.
 //
 // The compiled schema of jsonschema/v6 is not used, for two reasons. The compiler rejects parts that are not needed
 // here, such as references to other documents and patterns that Go cannot parse. It also normalises numbers, while

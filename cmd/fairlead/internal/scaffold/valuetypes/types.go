@@ -7,11 +7,11 @@ import (
 // valuesSuffix is the suffix of the name of the type of all values.
 const valuesSuffix = "Values"
 
-// Chart has the files from which types are derived.
+// Chart contains the files from which types are derived.
 type Chart struct {
 	// Values and Schema are values.yaml and values.schema.json; both are optional.
 	Values, Schema []byte
-	// Templates has the texts of the templates by their paths.
+	// Templates contains the texts of the templates by their paths.
 	Templates map[string]string
 	// SubCharts are the names and aliases of dependencies.
 	SubCharts []string
@@ -23,7 +23,7 @@ type Types struct {
 	Code string
 	// Keys are the top-level keys of the values.
 	Keys []string
-	// Sample has the values of the sample component: required values, and examples.
+	// Sample contains the values of the sample component: required values, and examples.
 	Sample map[string]any
 	// Demanded has examples of the values without a default that templates demand with the function required.
 	Demanded map[string]any

@@ -11,13 +11,13 @@ import (
 // usage describes how the templates of a chart use values. If a template uses a value as a whole, the chart does not
 // determine the keys of this value.
 type usage struct {
-	// whole has the path of a template for each value that a template uses as a whole.
+	// whole contains the path of a template for each value that a template uses as a whole.
 	whole map[valuePath]string
-	// read has the path of a template for each value that a template reads.
+	// read contains the path of a template for each value that a template reads.
 	read map[valuePath]string
-	// looped has the path of a template for each value over whose elements a template loops.
+	// looped contains the path of a template for each value over whose elements a template loops.
 	looped map[valuePath]string
-	// demanded has the values that a template passes to the function required.
+	// demanded contains the values that a template passes to the function required.
 	demanded map[valuePath]bool
 	notes    []string
 }
@@ -72,7 +72,7 @@ func (p place) fields(names []string) place {
 	return p
 }
 
-// scope has the places of the dot and of variables.
+// scope contains the places of the dot and of variables.
 type scope struct {
 	dot       place
 	variables map[string]place
