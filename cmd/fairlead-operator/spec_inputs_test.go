@@ -258,7 +258,7 @@ var _ = Describe("Inputs in the spec of a component:", func() {
 		metrics := "http://" + address + "/metrics"
 		expectWork(ctx)
 		Expect(stopOperator()).To(Succeed())
-		// It has no other component, so it makes no other passes.
+		// The operator serves no other component, so it makes no other passes.
 		stopOperator = startOperator("--observe=namespaces", "--observe-namespaces="+namespace,
 			"--webhook-bind-address="+calls, "--poll-hosts=127.0.0.1",
 			"--metrics-bind-address="+address, "--metrics-secure=false")

@@ -78,7 +78,7 @@ func (d Difference) Within(other Difference) bool {
 }
 
 // Plain returns copies of manifests that consist of plain JSON values. The manifests of a generator may have values of
-// any type, and several manifests may share a value. It returns an error for a manifest that is not valid JSON.
+// any type, and several manifests may share a value. Plain returns an error for a manifest that is not valid JSON.
 func Plain(set []*unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	plain := make([]*unstructured.Unstructured, 0, len(set))
 	for _, o := range set {

@@ -103,8 +103,8 @@ func keysOf(data map[string][]byte) string {
 	return strings.Join(slices.Sorted(maps.Keys(data)), ", ")
 }
 
-// parseValues parses a single YAML document, which must be a map. As in Helm, an empty document contains no values. It
-// also returns the keys that occur twice in a map.
+// parseValues parses a single YAML document, which must be a map. As in Helm, an empty document contains no values.
+// parseValues also returns the keys that occur twice in a map.
 func parseValues(text []byte) (map[string]any, []yamltext.Duplicate, error) {
 	if err := bounded.YAML(text, bounded.Limits{}); err != nil {
 		if limit, ok := errors.AsType[*bounded.LimitError](err); ok && !limit.Quotes {

@@ -25,7 +25,7 @@ type Package struct {
 }
 
 // Packages returns the packages below folders of a root, sorted by folder. Test data and hidden folders are left out.
-// It fails if a package has no comment, also if all its files are tests.
+// Packages fails if a package has no comment, also if all its files are tests.
 func Packages(root string, folders ...string) ([]Package, error) {
 	comments := map[string]string{}
 	modules := map[string]bool{}

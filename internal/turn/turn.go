@@ -19,7 +19,7 @@ import (
 var ErrLater = errors.New("the rendering waits for its turn, because other components render")
 
 // Turn is the place of a component in the line of a generator. The owner keeps the Turn while it waits, uses it for all
-// renderings of a pass, and calls GiveUp afterwards. It is safe for concurrent use.
+// renderings of a pass, and calls GiveUp afterwards. A Turn is safe for concurrent use.
 type Turn struct {
 	wake func()
 

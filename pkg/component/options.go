@@ -59,9 +59,9 @@ type Options struct {
 	ExternalsOf func(obj client.Object) ([]external.Driver, error)
 
 	// ConditionParameters, if set, returns the parameters that the conditions include-when and active-when see; with a nil
-	// result they see the parameters of the component, and the values of event sources as inputs. It is called when the
-	// inputs or the look-ups of a rendering changed, and after a restart, for components with conditions. The request has
-	// Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
+	// result they see the parameters of the component, and the values of event sources as inputs. The function is called
+	// when the inputs or the look-ups of a rendering changed, and after a restart, for components with conditions. The
+	// request has Component, Parameters, Inputs and Local. An error is treated as an error of the generator.
 	ConditionParameters func(ctx context.Context, req generator.Request) (map[string]any, error)
 
 	// SkipDeterminismCheck renders new inputs only once. By default new inputs are rendered twice, to find values that

@@ -21,7 +21,7 @@ const (
 // option Limits says so; see kustomize.Options.
 type Limits struct {
 	// OutputBytes is the maximum number of bytes that templates write. Each inclusion of a template counts, and so do the
-	// strings and lists that functions return. It also limits the input of the YAML decoder.
+	// strings and lists that functions return. The limit also holds for the input of the YAML decoder.
 	OutputBytes int
 	// Objects is the maximum number of rendered objects.
 	Objects int

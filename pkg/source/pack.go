@@ -9,8 +9,8 @@ import (
 )
 
 // Pack returns a .tgz archive of a folder. Equal content gives equal bytes: times, owners and modes are left out, and
-// folders named .git are omitted. It returns an error that names the path for symbolic links, devices and other special
-// files, and for any entry that Unpack refuses under the default limits.
+// folders named .git are omitted. Pack returns an error that names the path for symbolic links, devices and other
+// special files, and for any entry that Unpack refuses under the default limits.
 func Pack(fsys fs.FS) ([]byte, error) {
 	var out bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&out, gzip.BestCompression)

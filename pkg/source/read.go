@@ -8,7 +8,7 @@ import (
 )
 
 // Read copies a folder into memory. Folders named .git are omitted. A symbolic link is replaced by its target if fsys
-// follows it; the fs.FS of an os.Root does so inside the folder. It returns an error that names the path for other
+// follows it; the fs.FS of an os.Root does so inside the folder. Read returns an error that names the path for other
 // special files, and if a limit is exceeded.
 func Read(fsys fs.FS, limits Limits) (fs.FS, error) {
 	r := reader{source: fsys, tree: newTree(limits)}

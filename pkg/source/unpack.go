@@ -14,7 +14,7 @@ import (
 // errTooLong is returned for an archive whose uncompressed size exceeds the limits.
 var errTooLong = errors.New("the uncompressed archive is larger than the limits allow")
 
-// Unpack reads a .tgz archive into memory. The archive is not trusted. It returns an error that names the entry for
+// Unpack reads a .tgz archive into memory. The archive is not trusted. Unpack returns an error that names the entry for
 // links, devices, absolute paths, paths with "..", duplicate names, and if a limit is exceeded. If all entries are in a
 // single top-level folder, that folder is kept in the paths.
 func Unpack(archive []byte, limits Limits) (fs.FS, error) {

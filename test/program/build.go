@@ -9,8 +9,8 @@ import (
 )
 
 // Build builds programs of the project for a test; to is the file, or with a slash at its end the folder, relative to
-// root. The go command skips programs that are up to date. It caches test results until a file that the test has read
-// changes, so Build reads the folders of the programs' sources.
+// root. The go command skips programs that are up to date. Because the go command caches test results until a file that
+// the test has read changes, Build reads the folders of the programs' sources.
 func Build(ctx context.Context, root, to string, programs ...string) error {
 	run := func(arguments ...string) (string, error) {
 		command := exec.CommandContext(context.WithoutCancel(ctx), "go", arguments...)

@@ -26,8 +26,8 @@ func TestSchemaInMariaDB(t *testing.T) {
 }
 
 // mariaDB starts the MariaDB server of Debian with its data in a temporary folder, on a port of the loopback interface,
-// and returns the address. The server ends with the test. It skips the test, and prints "not run", if the server is not
-// installed and this process may not install it.
+// and returns the address. The server ends with the test. mariaDB skips the test, and prints "not run", if the server
+// is not installed and this process may not install it.
 func mariaDB(t *testing.T) string {
 	t.Helper()
 	program := installed(t)

@@ -36,7 +36,7 @@ type Scenario[C component.Component] struct {
 	Reconciler string
 	// Operator runs the operator as its main function does, until ctx ends or something fails. It is called again after
 	// each crash. WrapCalls(ctx, transport) lets its calls to external systems meet faults. In one process that needs
-	// Options.SkipNameValidation. It must serve the components of the namespace alone, for example by
+	// Options.SkipNameValidation. The operator must serve only the components of the namespace, for example by
 	// Cache.DefaultNamespaces of the manager's options, if Parallel is more than one or the cluster has others.
 	Operator func(ctx context.Context, config *rest.Config, namespace string) error
 	// Component returns what is installed. What it renders outside its namespace must be named after the namespace
@@ -58,7 +58,7 @@ type Scenario[C component.Component] struct {
 	// WrapCalls, so that the calls of the operator meet faults.
 	Outside func(ctx context.Context, namespace string) ([]string, error)
 	// Missing, if set, returns what is missing to the end of a step besides the dependents, such as a value that the
-	// operator has not read. A step ends when nothing is missing. It is called again and again, also after the deletion.
+	// operator has not read. A step ends when nothing is missing. Missing is called repeatedly, also after the deletion.
 	Missing func(ctx context.Context, c client.Client, namespace string) []string
 	// Steps follow the installation. Afterwards the component is deleted.
 	Steps []Step[C]

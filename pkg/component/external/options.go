@@ -34,8 +34,8 @@ var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}$`)
 // Options configures the calls of a Kind. The zero value is usable.
 type Options[S any] struct {
 	// Account names the external system that an external belongs to, such as a host, or the part of it that one call of
-	// List returns, such as a zone. Concurrency, Rate and Burst hold for each account. It must not wait. By default, all
-	// externals with equal contents of their references share an account.
+	// List returns, such as a zone. Concurrency, Rate and Burst hold for each account. Account must not wait. By default,
+	// all externals with equal contents of their references share an account.
 	Account func(Ref[S]) string
 	// Concurrency is the maximum number of calls at the same time; DefaultConcurrency if zero.
 	Concurrency int

@@ -33,8 +33,8 @@ type Options struct {
 	// hook that is not ready within this time has failed. Zero, the default, means that hooks have no timeout.
 	HookTimeout time.Duration
 	// Sequencing reads the annotations helm.sh/resource-group and helm.sh/depends-on/resource-groups (HIP-0025) as
-	// dependencies between objects. By default they have no effect, as in Helm without its option for them. It requires
-	// AnnotationPrefix.
+	// dependencies between objects. By default they have no effect, as in Helm without its option for them. Sequencing
+	// requires AnnotationPrefix.
 	Sequencing bool
 	// Limits limits each rendering.
 	Limits generator.Limits

@@ -18,8 +18,8 @@ const (
 	openFiles = 32
 )
 
-// confine sets the bounds of the process. They cannot be taken back. It returns the names of measures that the system
-// does not support, and an error if a bound that every Linux has cannot be set.
+// confine sets the bounds of the process. They cannot be taken back. confine returns the names of measures that the
+// system does not support, and an error if a bound that every Linux has cannot be set.
 func confine(s setup) (missing []string, err error) {
 	// The garbage collector works harder before the memory is exceeded.
 	debug.SetMemoryLimit(s.Memory / 10 * 9)

@@ -118,7 +118,7 @@ func (l *line) add(namespace, component string, t *turn.Turn) *place {
 }
 
 // begin tells that the process of a rendering has started. From now on the rendering may be stopped. lower is called
-// once the rendering has a long place. It must not block.
+// once the rendering has a long place, and must not block.
 func (l *line) begin(p *place, stop context.CancelCauseFunc, lower func()) {
 	l.mu.Lock()
 	p.stop, p.lower = stop, lower

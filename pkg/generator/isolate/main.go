@@ -20,8 +20,8 @@ const answersDescriptor = 3
 // that uses New calls Main before everything else, because a child has no flags, no environment and no files.
 //
 // build returns the generator, and a scheme with the types of the components. The generator must render the same
-// objects as the generator that is passed to New. It cannot open files; an embed.FS is read as usual. A program that
-// uses time zones imports time/tzdata.
+// objects as the generator that is passed to New. A generator in a child cannot open files; an embed.FS is read as
+// usual. A program that uses time zones imports time/tzdata.
 func Main(build func() (generator.Generator, *runtime.Scheme, error)) {
 	if len(os.Args) != 2 || os.Args[1] != childArgument {
 		return

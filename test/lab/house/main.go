@@ -8,7 +8,7 @@
 //	go run ./test/lab/house -top 10          the ten worst places of each measure
 //	go run ./test/lab/house -coverage        with the coverage of internal packages; takes minutes
 //
-// It measures Go code, except generated files, files named _test.go, and folders named testdata and templates.
+// The command measures Go code, except generated files, files named _test.go, and folders named testdata and templates.
 package main
 
 import (

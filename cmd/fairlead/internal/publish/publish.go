@@ -41,7 +41,7 @@ type Check func(component *unstructured.Unstructured, sources []*corev1.ConfigMa
 type Publisher struct {
 	Client client.Client
 	// Check is called before anything is written, with the component and the ConfigMaps of its source as they will be. It
-	// returns entries that are added to Request.Adopt. Its error ends the work. It may be nil.
+	// returns entries that are added to Request.Adopt. Its error ends the work. Check may be nil.
 	Check Check
 	// CheckUnchanged calls Check also if the spec of the component does not change.
 	CheckUnchanged bool

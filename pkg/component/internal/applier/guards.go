@@ -41,8 +41,8 @@ type GuardOwners interface {
 //   - guards of earlier processes, at the start: at once if their component no longer exists, and otherwise after
 //     guardIdle.
 //
-// It lists the guards once, in the cluster of the components, and sends no request while there are no unused guards.
-// The guards of earlier processes in other clusters are removed by the passes over their components.
+// The GuardCollector lists the guards once, in the cluster of the components, and sends no request while there are no
+// unused guards. The guards of earlier processes in other clusters are removed by the passes over their components.
 type GuardCollector struct {
 	Applier *Applier
 	// Client is the client for the cluster of the components, with the rights of the operator.

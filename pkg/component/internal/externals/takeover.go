@@ -64,7 +64,7 @@ func (t *step) suspectOtherProcess() {
 	case s.wanted.driver == nil:
 		// Nothing is known of the kind, so no call is made, and none has to be waited for.
 	case r.isLost() && r.isCreationRecorded() && !r.knowsLostCreation():
-		// The recorded state was lost after a creation began. It may have begun just now.
+		// The recorded state was lost after a creation began. The creation may have begun just now.
 		r.attempts.lost = r.entry.CreationToken
 		s.underway.lastWriteEnds = later(s.underway.lastWriteEnds, s.now.Add(2*s.wanted.width()))
 	case !s.underway.sent && r.mayBeBegun():

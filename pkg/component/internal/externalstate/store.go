@@ -102,7 +102,8 @@ func (s *Store) load(
 		return nil, problem("read the states of externals in Secret "+last.fullName(number), err)
 	}
 	if object.GetUID() != listed.UID || object.GetResourceVersion() != listed.ResourceVersion {
-		// It changed meanwhile, or an old version was read. Calls that need no further write must not be based on it.
+		// The Secret changed meanwhile, or an old version was read. Calls that need no further write must not be based on
+		// such a version.
 		return nil, apierrors.NewConflict(secretResource.GroupResource(), listed.Name,
 			errors.New("another version of it was listed"))
 	}

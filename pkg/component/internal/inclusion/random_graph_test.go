@@ -210,7 +210,7 @@ func (g randomGraph) isExcluded(i int) bool {
 	return g[i].include == truthFalse || g.anyOf(i, g.isExcluded)
 }
 
-// isInactive: the same for active-when. It is not decided before include-when has a value.
+// isInactive: the same for active-when, which is not evaluated before include-when has a value.
 func (g randomGraph) isInactive(i int) bool {
 	return !g.isExcluded(i) && !g[i].include.isUnknown() && (g[i].active == truthFalse || g.anyOf(i, g.isInactive))
 }

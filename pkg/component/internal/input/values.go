@@ -230,7 +230,7 @@ func textOf(data any, encoded string) string {
 }
 
 // ChangesTo returns how later inputs differ, a text for each value, such as "replicas: 1 → 2". Many changes are
-// shortened. It returns nil if one of the inputs has too many values.
+// shortened. The result is nil if one of the inputs has too many values.
 func (v Values) ChangesTo(later Values) []string {
 	if v == nil || later == nil {
 		return nil

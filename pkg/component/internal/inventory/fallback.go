@@ -25,8 +25,8 @@ const maxFallback = 384 << 10
 //   - memory only, if the namespace is being deleted, because no right can be granted in it any more. After a restart,
 //     the remaining objects are found by their labels.
 //
-// It returns false if no place is possible. Then the deletion has to wait until somebody grants the right to write
-// Secrets.
+// fallBack returns false if no place is possible. Then the deletion has to wait until somebody grants the right to
+// write Secrets.
 func (s *Store) fallBack(
 	obj components.Object, entries []metav1alpha1.InventoryEntry, namespaceGoes func() bool,
 ) bool {

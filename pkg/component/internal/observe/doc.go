@@ -6,6 +6,7 @@
 // watch events of the reconciler's own writes enqueue no component. References watches the metadata of other objects:
 // inputs, looked-up objects and namespaces.
 //
-// The package enforces two rules. It never polls, and it stores facts instead of whole objects, except for the types in
-// Options.WithBodies. The state of an object is Unknown until the list of its type has succeeded and the watch is open.
+// The package enforces two rules. An Observer never polls, and it stores facts instead of whole objects, except for the
+// types in Options.WithBodies. The state of an object is Unknown until the list of its type has succeeded and the watch
+// is open.
 package observe

@@ -23,7 +23,7 @@ type EachOptions struct {
 	After func(client.Object, any) time.Duration
 	// When reports whether a component has a value at all. It may be nil.
 	When func(client.Object) bool
-	// Key identifies what is fetched. When it changes, the value is forgotten. It may be nil.
+	// Key identifies what is fetched. When Key changes, the value is forgotten. Key may be nil.
 	Key func(client.Object) string
 	// Timeout is the timeout of a fetch.
 	Timeout time.Duration

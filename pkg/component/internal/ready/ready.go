@@ -35,7 +35,7 @@ type Result struct {
 	// Message explains a state other than Ready.
 	Message string
 	// Deferred is the name of the condition in Go that a pass has to evaluate, because it sees the component. Apart from
-	// this condition, the object is ready. It is empty if there is none.
+	// this condition, the object is ready. Deferred is empty if there is no such condition.
 	Deferred string
 }
 

@@ -139,8 +139,8 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 		c.observed, c.isPlanned = o.Observed, true
 	}
 	if err == nil && len(o.Inventory) > 0 {
-		// The applier calls Pass.writeInventory, which adds the finalizers, only before a write. It may have made none,
-		// for example for the dependents of a component that was created again.
+		// The applier calls Pass.writeInventory, which adds the finalizers, only before a write. The applier may have written
+		// nothing, for example for the dependents of a component that was created again.
 		err = p.addFinalizers(ctx, c, w.owner)
 	}
 	if err == nil {

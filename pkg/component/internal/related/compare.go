@@ -40,7 +40,7 @@ const (
 
 // comparison finds out whether a version of an object differs, for its components, from the last version that was read.
 // It decides, and keeps its results in the objects. The informer wakes components, and reads the objects that the
-// comparison requests. It is not safe for concurrent use.
+// comparison requests. A comparison is not safe for concurrent use.
 type comparison struct {
 	convert converter
 	// requested are the objects that have to be read, and running is the number of goroutines that read them.

@@ -24,10 +24,9 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// liveValues returns the rendering with the generated values of live objects. Otherwise the password of a database, for
-// example, would be replaced by a new one. It takes the values from three kinds of objects: those restored from a backup
-// that lacks the pinned rendering, those taken over from another component, and those that this component released
-// before.
+// liveValues returns the rendering with the generated values of live objects. New values would replace the password of
+// a database, for example. liveValues takes the values from three kinds of objects: those restored from a backup that
+// lacks the pinned rendering, those taken over from another component, and those that this component released before.
 //
 // Such an object has marks that keepsValues accepts. So a component with new inputs gets new values in its dependents.
 // taken names the fields with such values, and the fields of these objects that have none; it is empty if there is no

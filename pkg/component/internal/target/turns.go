@@ -34,7 +34,8 @@ type turn struct {
 	wanted bool
 }
 
-// NewTurns returns Turns. The function granted is called with a name that waited and has a slot now. It must not block.
+// NewTurns returns Turns. The function granted is called with a name that waited and has a slot now. granted must not
+// block.
 func NewTurns(total, each int, granted func(types.NamespacedName)) *Turns {
 	return &Turns{
 		total: total, each: each, granted: granted,

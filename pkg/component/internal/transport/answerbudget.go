@@ -60,8 +60,8 @@ func (m *answerBudget) give(bytes int64) {
 }
 
 // answerHolding is the memory that a response holds. In a pass, the memory belongs to the budget of the pass, until its
-// end. Otherwise it is a part of answerBudget. It is safe for concurrent use, because a watch is closed while it is
-// read.
+// end. Otherwise the memory is a part of answerBudget. An answerHolding is safe for concurrent use, because a watch may
+// be closed while it is read.
 type answerHolding struct {
 	ctx     context.Context
 	answers *answerBudget
