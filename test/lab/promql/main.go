@@ -3,7 +3,7 @@
 //
 //	echo '["sum by (state) (fairlead_components{state=\"Ready\"})"]' | promql
 //
-// It reads an array of queries, and prints an array with a Usage for each of them, both as JSON.
+// The command reads an array of queries, and prints an array with a Usage for each of them, both as JSON.
 package main
 
 import (
