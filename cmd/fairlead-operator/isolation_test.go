@@ -9,8 +9,8 @@ import (
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
 )
 
-// hungry is a template whose manifest has one value of 33 MB. It is within the limits of templates, and decoding it
-// takes more than 128 MiB.
+// hungry is a template whose manifest contains one value of 33 MB. The value is within the limits of templates, and
+// decoding it takes more than 128 MiB.
 const hungry = `{apiVersion: v1, kind: ConfigMap, metadata: {name: settings}, data: {level: {{ repeat 33000000 "a" }}}}`
 
 var _ = Describe("A rendering that needs too much memory", func() {

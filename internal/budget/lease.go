@@ -22,7 +22,7 @@ type leaseKey struct{}
 // Begin begins work for a component. Reserve gets the returned context. wake starts the next pass of the component when
 // memory that it waits for is available; it must not block. The caller must call End.
 //
-// If memory was kept for the component, the lease has it.
+// If memory was kept for the component, the lease contains this memory.
 func (b *Budget) Begin(
 	ctx context.Context, name types.NamespacedName, wake func(),
 ) (context.Context, *Lease) {

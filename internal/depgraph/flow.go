@@ -105,7 +105,7 @@ func (f flow) cycles(rest []int) []error {
 }
 
 // late returns an error for each object in a wave that uses a value of an object that depends on a later wave. Such a
-// wave waits for the object, so it would never begin. order has all objects, each after those that it waits for.
+// wave waits for the object, so it would never begin. order contains all objects, each after those that it waits for.
 func (f flow) late(order []int) []error {
 	// latest is the object of the last wave that an object waits for.
 	latest := make([]int, len(f.objects))

@@ -58,7 +58,7 @@ func restore(from, to any, path []any) bool {
 }
 
 // child returns the values of both manifests at the next key or index of a path, and a function that replaces the
-// second value. The function is nil if one of the manifests has no value there.
+// second value. The function is nil if one of the manifests contains no value there.
 func child(from, to, step any) (was, is any, replace func(any)) {
 	switch step := step.(type) {
 	case string:
@@ -77,8 +77,8 @@ func child(from, to, step any) (was, is any, replace func(any)) {
 	return nil, nil, nil
 }
 
-// Names returns the fields as texts without duplicates. names has at most the given number of texts, and more is the
-// number of texts that are left out.
+// Names returns the fields as texts without duplicates. names contains at most the given number of texts, and more is
+// the number of texts that are left out.
 func Names(fields []Field, most int) (names []string, more int) {
 	for _, f := range fields {
 		if name := f.String(); !slices.Contains(names, name) {

@@ -55,7 +55,7 @@ type Program struct {
 	quantities bool
 }
 
-// cached is the number of compiled programs in the cache, which has only programs without functions of the caller.
+// cached is the number of compiled programs in the cache, which contains only programs without functions of the caller.
 const cached = 1024
 
 var programs = lru.New(cached)

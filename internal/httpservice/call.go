@@ -38,8 +38,8 @@ func (e *Error) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Post sends a request body and returns the body of the answer, which has at most limit bytes. All errors of the call
-// are of type *Error.
+// Post sends a request body and returns the body of the answer, which contains at most limit bytes. All errors of the
+// call are of type *Error.
 func (e *Endpoint) Post(ctx context.Context, body []byte, limit int64) ([]byte, error) {
 	limited, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()

@@ -20,7 +20,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
-// answers is a reader of a cluster that has only the operator's Deployment.
+// answers is a reader of a cluster that contains only the operator's Deployment.
 type answers struct {
 	owner, policy, update string
 	err                   error

@@ -207,7 +207,8 @@ func (b callBody) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// forwarded returns the request that forwards a call. It has only those parts of the call that the leader uses.
+// forwarded returns the request that forwards a call. The request contains only those parts of the call that the leader
+// uses.
 func forwarded(
 	ctx context.Context, w http.ResponseWriter, r *http.Request, leader netip.AddrPort, name types.NamespacedName,
 ) *http.Request {

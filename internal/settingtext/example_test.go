@@ -37,7 +37,7 @@ func ExampleIsMark() {
 	// Output: true false
 }
 
-// The annotation depends-on has objects and groups. A question mark makes an element optional.
+// The annotation depends-on contains objects and groups. A question mark makes an element optional.
 func ExampleParseDependencies() {
 	parsed, err := settingtext.ParseDependencies("StatefulSet.apps db,@schema, Job.batch shop/seed?")
 	if err != nil {

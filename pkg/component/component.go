@@ -116,7 +116,7 @@ type SourceNamer interface {
 }
 
 // SourceDigester identifies the content of a source that consists of several of the component's references. The history
-// in the status has the digest.
+// in the status contains the digest.
 type SourceDigester interface {
 	SourceDigest() string
 }

@@ -11,7 +11,7 @@ import (
 
 // Exports are the values that dependents of the component export with the annotation export, such as the address of a
 // load balancer. A component is rendered again when the value of an export changes that its last rendering asked for.
-// Exports of Secrets are not available. The zero value has no values.
+// Exports of Secrets are not available. The zero value contains no values.
 //
 // The first rendering of a component knows no values, so a generator must be able to render without them. While an
 // export that the rendering asked for has no value, nothing is pruned, and the component is not Ready. If a value

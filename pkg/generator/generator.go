@@ -61,7 +61,7 @@ type Request struct {
 	// Capabilities describes the target.
 	Capabilities Capabilities
 	// Inputs are the values of event sources that are inputs of the component, as plain data, by the name of the source.
-	// A source without a value for the component has no entry.
+	// A source without a value for the component is left out.
 	Inputs map[string]any
 	// Exports are the values that dependents of the component export.
 	Exports Exports
@@ -103,7 +103,7 @@ type Reference struct {
 }
 
 // References maps referenced objects to their data. The data of a component are its referenced exports, as JSON, by
-// name. References has no entry for an optional object that does not exist.
+// name. References contains no entry for an optional object that does not exist.
 type References map[Reference]map[string][]byte
 
 // Capabilities describes a cluster.

@@ -198,7 +198,8 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 	}, entries)
 
 	// moments interrupt the component shop, which has the external one, with the external two. Each returns the values of
-	// the externals of the component afterwards. An update records nothing before its call, so the table above has it.
+	// the externals of the component afterwards. An update records nothing before its call, so the table above contains
+	// it.
 	type moment func(ctx context.Context, kind string, shop *gadget.Gadget, stop func(), kill func(killed),
 		vanish func(value string)) []string
 	both := func(kind, second, value string) string { return thing(kind, "one", "a") + thing(kind, second, value) }

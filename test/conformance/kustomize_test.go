@@ -17,8 +17,8 @@ import (
 )
 
 // mountingKustomization returns a kustomization with a ConfigMap, whose name contains a hash of its content, and with a
-// Deployment that mounts the ConfigMap. The value "manifests" of the test component has two lines: the content of the
-// ConfigMap, and the node selector of the Deployment.
+// Deployment that mounts the ConfigMap. The value "manifests" of the test component consists of two lines: the content
+// of the ConfigMap, and the node selector of the Deployment.
 func mountingKustomization() fstest.MapFS {
 	return fstest.MapFS{
 		kustomize.ConfigFile: {},

@@ -61,7 +61,7 @@ var _ = Describe("The spans of an operator:", func() {
 			Telemetry: component.Telemetry{TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSyncer(exporter))},
 		}})
 	})
-	// waves renders two waves. The second wave has two stages.
+	// waves renders two waves. The second wave consists of two stages.
 	waves := func() string {
 		second := settingOf(operator, "order", "1")
 		return together(configMap("a", "x"), configMap("b", "x"), configMap("c", "x", second), deployment("web", second))

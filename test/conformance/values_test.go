@@ -149,8 +149,8 @@ var _ = Describe("Values that flow between objects:", func() {
 			Expect(err).NotTo(HaveOccurred())
 			shown = append(shown, string(text), fmt.Sprintf("%+v", v))
 		}
-		// forecast shows the forecast for other manifests without its objects, which have the data of Secrets and are masked
-		// by the tools that print them. It returns the dependents that the forecast writes or waits for.
+		// forecast shows the forecast for other manifests without its objects, which contain the data of Secrets and are
+		// masked by the tools that print them. It returns the dependents that the forecast writes or waits for.
 		forecast := func(g *gadget.Gadget, text string) (named []string) {
 			GinkgoHelper()
 			changed := current(ctx, g)

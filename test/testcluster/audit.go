@@ -203,7 +203,7 @@ type auditLine struct {
 	ResponseStatus           struct{ Code int }
 }
 
-// parse stores the first line of each request. A watch has two lines: one for its start and one for its end.
+// parse stores the first line of each request. A watch writes two lines: one for its start and one for its end.
 func (r *auditReader) parse(log []byte) error {
 	for line := range bytes.Lines(log) {
 		var parsed auditLine

@@ -59,7 +59,8 @@ type Server struct {
 	mux     *http.ServeMux
 
 	mutex sync.Mutex
-	// created counts the records that were ever created, by tag. history has the records after each of the last writes.
+	// created counts the records that were ever created, by tag. history contains the records after each of the last
+	// writes.
 	records map[string]*stored
 	keys    map[string]*idempotent
 	ids     int

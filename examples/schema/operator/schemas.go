@@ -93,8 +93,8 @@ func (Schemas) Ready(observed Schema) (ready bool, message string) {
 	return observed.Login, "the user cannot use the schema"
 }
 
-// Observe implements external.Kind. A schema does not exist if the table of owners has no entry for it, because Delete
-// removes the entry last.
+// Observe implements external.Kind. A schema does not exist if the table of owners contains no entry for it, because
+// Delete removes the entry last.
 func (Schemas) Observe(ctx context.Context, r external.Ref[SchemaSpec]) (Schema, error) {
 	var observed Schema
 	err := withServer(r, func(s *server) (err error) {

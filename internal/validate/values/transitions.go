@@ -34,8 +34,8 @@ func (t *Type) Transitions() []Transition {
 // applied, so only the write of the object shows it.
 var state = regexp.MustCompile(`\bstatus\b`)
 
-// previous matches the name of the previous version in a rule. A text in the rule may also have the name. Such a rule
-// costs a dry run, and nothing else.
+// previous matches the name of the previous version in a rule. A text in the rule may also contain the name. Such a
+// rule costs a dry run, and nothing else.
 var previous = regexp.MustCompile(`\boldSelf\b`)
 
 // transitionsIn returns the rules of a schema, and of the schemas in it, that compare an object with its previous

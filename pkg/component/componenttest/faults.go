@@ -103,7 +103,7 @@ func (f Faults) possible(r *http.Request) []Fault {
 }
 
 // crashes returns at which requests of a step the process ends, where the step takes about that many. With a cloud, it
-// ends at half of the points in a call of the cloud: calls has the numbers of the calls by method.
+// ends at half of the points in a call of the cloud: calls contains the numbers of the calls by method.
 func (f Faults) crashes(step string, requests int, cloud bool) (points []int, calls map[string][]int) {
 	calls = map[string][]int{}
 	if f.Crashes < 1 || !slices.Contains(f.Kinds, Crash) {

@@ -67,7 +67,7 @@
 //
 // The client treats 429, with the header Retry-After, as TryLater; other statuses from 300 to 499 as Refused, except
 // 408; and all other statuses, a lost answer and an answer that it cannot read as Failed. A call that was not sent,
-// because there is no connection or no trusted certificate, had no effect. Calls and answers have at most 1 MiB.
+// because there is no connection or no trusted certificate, had no effect. Calls and answers contain at most 1 MiB.
 //
 // A service checks the spec itself: the methods create and update answer Refused for an invalid spec, and update
 // answers Refused for a change that cannot be made. Driver.Check must not wait, so a Driver of a service makes no call

@@ -126,7 +126,7 @@ type Lister[O any] interface {
 	List(ctx context.Context, a Account) (map[string]O, error)
 }
 
-// Ref names an external, and has all that a call needs to know about it. It is read-only.
+// Ref names an external, and contains all that a call needs to know about the external. It is read-only.
 type Ref[S any] struct {
 	// Component is the component of the external. It is a copy with metadata and spec. In a service it has type and
 	// metadata only.

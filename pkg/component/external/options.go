@@ -79,7 +79,7 @@ func (i Info) withDefaults() Info {
 // arguments.
 //
 // The spec of a manifest is converted strictly: an unknown field is an error that names the field. A spec that was
-// applied before may have fields that S no longer has.
+// applied before may contain fields that S no longer has.
 //
 // A call ends with its context, also if the method of the Kind does not return. Until that method returns, further
 // calls for the same external are refused.

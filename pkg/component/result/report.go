@@ -2,8 +2,8 @@ package result
 
 import metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 
-// The reasons of reports on dependents that callers tell apart. A status has more reasons; package plan has all of
-// them.
+// The reasons of reports on dependents that callers tell apart. A status may contain more reasons; package plan defines
+// all of them.
 const (
 	// ReportRepairConflict: another client reverts the repairs of the dependent.
 	ReportRepairConflict = "RepairConflict"
@@ -25,8 +25,8 @@ const (
 )
 
 // IsHoldUp reports whether a report is on a dependent that is not applied yet because of a dependency, a condition or
-// an exported value. The message of the report says which, and the state or the value that was seen. It has no values
-// of Secrets.
+// an exported value. The message of the report says which, and the state or the value that was seen. It contains no
+// values of Secrets.
 func IsHoldUp(report metav1alpha1.DependentReport) bool {
 	switch report.Reason {
 	case ReportDependency, ReportExport, ReportUndecided:

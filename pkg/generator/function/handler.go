@@ -46,8 +46,8 @@ type HandlerOptions struct {
 //
 // Objects and reported results are returned with status 200. An error of the generator is returned as a result with
 // severity error, so that the user sees it. A temporary error (an error with a method RetryAfter, or a timeout) is
-// returned as status 503. The request of the generator has no look-ups and no source, and its component has only a
-// type, a namespace and a name.
+// returned as status 503. The request of the generator contains no look-ups and no source, and its component contains
+// only a type, a namespace and a name.
 //
 // The handler does not authenticate clients. Put it behind TLS, and verify a token or a client certificate before it,
 // as the example does.

@@ -25,7 +25,7 @@ const localConfig = "config.kubernetes.io/local-config"
 const maxAliasBytes = 8 << 20
 
 // maxNodes limits the maps, lists, values and keys of a response. It is the limit of a rendering, because a response
-// has all objects of a rendering.
+// contains all objects of a rendering.
 const maxNodes = generator.DefaultMaxNodes
 
 // resourceList is the body of requests and responses.

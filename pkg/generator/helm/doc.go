@@ -8,9 +8,9 @@
 // values.schema.json, and the version of the target cluster against the chart's kubeVersion. References in a schema
 // must point into the same schema: nothing is fetched, and no file of the operator is read.
 //
-// In templates, .Release has the name, the namespace and the revision of the component; .Release.IsInstall is true for
-// revision 1. The function lookup reads from the target cluster as the component's identity. It returns an empty result
-// if there is no target cluster, or if the kind is not served.
+// In templates, .Release contains the name, the namespace and the revision of the component; .Release.IsInstall is true
+// for revision 1. The function lookup reads from the target cluster as the component's identity. It returns an empty
+// result if there is no target cluster, or if the kind is not served.
 //
 // The objects in the folder crds are dependents too, in a wave before all others. Unlike with Helm,
 // CustomResourceDefinitions are therefore updated, and deleted with the component unless foreign instances exist.

@@ -270,7 +270,7 @@ func TestADefinitionThatASubChartRepeatsIsRenderedOnce(t *testing.T) {
 	}
 }
 
-// TestRawHasTheOrderOfHelmTemplate has objects and hooks in the reverse of Helm's order of kinds.
+// TestRawHasTheOrderOfHelmTemplate renders objects and hooks in the reverse of Helm's order of kinds.
 func TestRawHasTheOrderOfHelmTemplate(t *testing.T) {
 	manifest := func(kind, name, annotations string) string {
 		return "---\napiVersion: v1\nkind: " + kind + "\nmetadata: {name: " + name + ", annotations: {" + annotations + "}}\n"

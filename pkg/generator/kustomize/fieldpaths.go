@@ -72,7 +72,7 @@ func (r *references) refuse(file, at string, err error) {
 	}
 }
 
-// repetition is a repetition of a regular expression. A number has at most four digits.
+// repetition is a repetition of a regular expression. A number consists of at most four digits.
 var repetition = regexp.MustCompile(`\{([0-9]{0,4}),?([0-9]{0,4})\}`)
 
 // checkFieldPath returns an error for a path that has too many levels, or whose regular expressions are too large. The

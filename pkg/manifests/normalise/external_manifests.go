@@ -77,7 +77,8 @@ func withoutHoles(body *unstructured.Unstructured, s manifests.Settings) (known 
 	return known, partial
 }
 
-// checkObservedManifest returns an error if the manifest of an observed object has fields that would not be written.
+// checkObservedManifest returns an error if the manifest of an observed object contains fields that would not be
+// written.
 func checkObservedManifest(s manifests.Settings, body map[string]any) error {
 	if !s.IsObserved() {
 		return nil

@@ -113,7 +113,7 @@ func (h *HTTP) Fetched(ctx context.Context, ref metav1alpha1.SourceReference) (f
 	return files, err == nil && files != nil
 }
 
-// fetched returns a source from the cache, or nil if the cache does not have it.
+// fetched returns a source from the cache, or nil if the cache does not contain it.
 func (h *HTTP) fetched(ctx context.Context, ref metav1alpha1.SourceReference) (fs.FS, error) {
 	kept, _ := h.archives.Get(ref.SHA256)
 	archive, ok := kept.([]byte)

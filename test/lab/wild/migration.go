@@ -27,7 +27,7 @@ type migration struct {
 	judgement
 
 	// Installed contains the numbers of objects that Helm installed, and of the pods and claims that controllers created
-	// for them. There and Back have the numbers of these objects that still exist after the hand-over to Fairlead, and
+	// for them. There and Back contain the numbers of these objects that still exist after the hand-over to Fairlead, and
 	// after the hand-over to Helm and a further upgrade.
 	Installed counts `json:"installed"`
 	There     counts `json:"there"`

@@ -176,7 +176,7 @@ func (s *side) stop() error {
 	return errors.Join(problems...)
 }
 
-// run makes a step, and returns its outcome. The field before of the job has the objects that do not belong to the
+// run makes a step, and returns its outcome. The field before of the job contains the objects that do not belong to the
 // chart.
 func (s *side) run(ctx context.Context, c chart, next job) (outcome, error) {
 	if _, _, err := s.cluster.DrainAudit(ctx); err != nil {

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// testedChart has two tests, and a service account for them. A value sets the delete policy of the tests.
+// testedChart contains two tests, and a service account for them. A value sets the delete policy of the tests.
 var testedChart = []string{
 	"Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
 	"values.yaml", "image: probe\npolicy: before-hook-creation\n",

@@ -38,7 +38,7 @@ func decodeStatus(target Target, obj *unstructured.Unstructured) (metav1alpha1.S
 	return status, nil
 }
 
-// isOurs reports whether a status has fields that only statuses of components have.
+// isOurs reports whether a status contains fields that only statuses of components have.
 func isOurs(s metav1alpha1.Status) bool {
 	return s.Reconciler != "" || s.InputDigest != "" || len(s.Inventory) > 0 || s.InventoryRecord != nil ||
 		s.State != "" && len(s.Conditions) > 0

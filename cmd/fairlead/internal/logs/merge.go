@@ -67,7 +67,7 @@ func open(ctx context.Context, opener Opener, containers []Container, o Options)
 }
 
 // merge writes the lines in the order of their timestamps. Lines with equal timestamps are in the order of the streams.
-// Breaks has the errors of logs whose connection was interrupted, and err is the error of a failed write.
+// Breaks contains the errors of logs whose connection was interrupted, and err is the error of a failed write.
 func merge(streams []*stream, p *printer) (breaks []error, err error) {
 	more := func(s *stream) bool {
 		ended := s.advance()

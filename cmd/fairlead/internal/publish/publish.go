@@ -261,7 +261,7 @@ func (p *Publisher) warnOfAdopt(written *unstructured.Unstructured, r Request) {
 		"operator may take over existing objects that the plan did not list", r.Target, lacking))
 }
 
-// keepsUIDs reports whether a list of a component that was written has the UIDs of the entries that were sent.
+// keepsUIDs reports whether a list of a component that was written contains the UIDs of the entries that were sent.
 func keepsUIDs(written *unstructured.Unstructured, list []any, sent []metav1alpha1.AdoptRule) bool {
 	for _, entry := range sent {
 		kept := func(have any) bool { return ruleOf(written, have).UID == entry.UID }

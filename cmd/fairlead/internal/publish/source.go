@@ -105,8 +105,8 @@ func Names(component, configMap string) bool {
 	return ok && err == nil && len(digest) == digestInName
 }
 
-// cutPart returns the name of a ConfigMap without the number of its part. Numbers have at most two digits, and digests
-// have more.
+// cutPart returns the name of a ConfigMap without the number of its part. Numbers consist of at most two digits, and
+// digests have more.
 func cutPart(configMap string) (name string, isPart bool) {
 	at := strings.LastIndexByte(configMap, '-')
 	if at < 0 || len(configMap)-at > maxPartInName {
@@ -161,7 +161,7 @@ func (s stored) names() []string {
 	return names
 }
 
-// isDivided reports whether the source has several ConfigMaps.
+// isDivided reports whether the source consists of several ConfigMaps.
 func (s stored) isDivided() bool { return len(s.parts) > 1 }
 
 // spec returns the field spec.source of a component with this source.

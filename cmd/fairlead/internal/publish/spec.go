@@ -95,7 +95,8 @@ func merged(base, more map[string]string) map[string]string {
 	return all
 }
 
-// removeField removes a field, and the map that has it if it is empty then and not the spec itself.
+// removeField removes a field. It also removes the map that contained the field, if that map is empty then and is not
+// the spec.
 func removeField(obj *unstructured.Unstructured, path []string) {
 	unstructured.RemoveNestedField(obj.Object, path...)
 	above := path[:len(path)-1]

@@ -11,7 +11,7 @@ type LeftOut struct {
 	Dependent string `json:"dependent"`
 	// Reason is Excluded (include-when) or Inactive (active-when).
 	Reason string `json:"reason"`
-	// Message contains the condition and the values that it read. It never has values of Secrets.
+	// Message contains the condition and the values that it read. It never contains values of Secrets.
 	Message string `json:"message"`
 }
 

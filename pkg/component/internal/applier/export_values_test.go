@@ -16,8 +16,8 @@ import (
 )
 
 // setWithHoles returns a set of n objects that have a hole each, in packed form, and of objects that export values. Each
-// object uses one of the values. The format of a hole has the numbers of the value and of the object. Also returned are
-// the facts with these values.
+// object uses one of the values. The format of a hole contains the numbers of the value and of the object. Also
+// returned are the facts with these values.
 func setWithHoles(t testing.TB, n, exports int, hole string) ([]manifests.Object, plan.Facts) {
 	t.Helper()
 	f := plan.Facts{Owner: component.ID(), Live: plan.Snapshot{}, Inventory: plan.Inventory{}, Revision: 1}

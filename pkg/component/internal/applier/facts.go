@@ -77,8 +77,8 @@ func needsOf(
 }
 
 // Snapshot returns the state of the objects that a plan needs. The state of an object comes from a watch, or from a
-// response of the API server in this pass, whichever is newer. externals has the states of the externals, and evaluate
-// evaluates the conditions that see the component.
+// response of the API server in this pass, whichever is newer. externals contains the states of the externals, and
+// evaluate evaluates the conditions that see the component.
 func Snapshot(client *target.Client, externals Externals, evaluate ReadyFunc, f plan.Facts) plan.Snapshot {
 	snapshot := client.Observer.SnapshotFor(f.Owner, client.Reader, f.Keys())
 	maps.Copy(snapshot, f.Observed)

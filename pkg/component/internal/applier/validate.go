@@ -163,7 +163,8 @@ func (v *validation) waits(a plan.Action) bool {
 	return waits
 }
 
-// suspect returns the suspect of a write. The dry run of an object that waits for values has only the other fields.
+// suspect returns the suspect of a write. The dry run of an object that waits for values contains only the other
+// fields.
 func (v *validation) suspect(a plan.Action, faults []validate.Fault) suspect {
 	s := suspect{action: a, faults: faults}
 	if !v.waits(a) {

@@ -8,7 +8,7 @@
 //   - For a kind without a version, Mapper reads the versions of the group, and the resources of each version. It
 //     does not read other groups. The resources are cached for two seconds.
 //   - Capabilities are read once, and again after watch events on definitions. Renderings use them.
-//   - Serves uses the cached types of Mapper, unless the capabilities do not have the type.
+//   - Serves uses the cached types of Mapper, unless the capabilities do not contain the type.
 //   - HasStatusSubresource and Verbs share lists of resources that are at most two seconds old. No deletion
 //     depends on them.
 //   - Resources and AggregatedKinds are always read from the API server. Decisions about deletions, and the recovery of

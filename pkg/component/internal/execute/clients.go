@@ -149,8 +149,8 @@ func (c *clients) delete(
 		Resource(mapping.Resource.Resource).Name(a.Key.Name).
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").
 		Body(body).Do(ctx)
-	// The error of result.Raw has only the status code, so it does not show why the API server returned 404. The error
-	// of result.Error has the details.
+	// The error of result.Raw contains only the status code, so it does not show why the API server returned 404. The
+	// error of result.Error has the details.
 	if err := result.Error(); err != nil {
 		return nil, err
 	}

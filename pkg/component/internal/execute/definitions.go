@@ -74,7 +74,7 @@ type Definition struct {
 	Unserved string
 }
 
-// instances lists all objects of a type. A list in one version has the objects of all versions. A type that is not
+// instances lists all objects of a type. A list in one version contains the objects of all versions. A type that is not
 // served may still have stored instances, because its definition may have served a version before, and because
 // discovery may be incomplete. So the result is an empty list only if the definition never served a version.
 func (c *clients) instances(

@@ -14,13 +14,14 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
-// If a manifest has an empty map, and the applied object has entries there that the apply removes, the API server
-// merges the two to null (kubernetes/kubernetes#135841). For custom resources it refuses the null. For other types it
-// stores the object without the map, and without the defaults of the fields in the map.
+// If a manifest contains an empty map, and the applied object contains entries there that the apply removes, the API
+// server merges the two to null (kubernetes/kubernetes#135841). For custom resources it refuses the null. For other
+// types it stores the object without the map, and without the defaults of the fields in the map.
 
 // applyWithout updates an object by two requests after the API server has refused null in fields that are empty in the
 // manifest: without these fields, and with them. If the fields are not empty in the manifest, or the first request is
-// refused, too, applyWithout returns the given error. A dry run stores nothing, so it has only the first request.
+// refused, too, applyWithout returns the given error. A dry run stores nothing, so it consists of only the first
+// request.
 func (w *writer) applyWithout(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, extra map[string]any,
 	emptied []string, refused error,

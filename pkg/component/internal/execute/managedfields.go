@@ -163,9 +163,9 @@ func forgedMarks(live *unstructured.Unstructured, a plan.Action, reconciler stri
 		fieldpath.MakePathOrDie("metadata", "labels", label), fieldpath.MakePathOrDie("metadata", "annotations", annotation))
 }
 
-// splitEntries splits managed fields. ours has the fields of our entries, and of the entries of previous managers that
-// hand over all their fields. rest has the entries of other managers. Entries that are to be removed are dropped.
-// Forged fields stay in the entries of other managers.
+// splitEntries splits managed fields. ours contains the fields of our entries, and of the entries of previous managers
+// that hand over all their fields. rest contains the entries of other managers. Entries that are to be removed are
+// dropped. Forged fields stay in the entries of other managers.
 func splitEntries(
 	entries []metav1.ManagedFieldsEntry, reconciler string, a plan.Action, forged *fieldpath.Set,
 ) (ours *fieldpath.Set, rest []metav1.ManagedFieldsEntry, err error) {

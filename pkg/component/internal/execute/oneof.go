@@ -45,11 +45,11 @@ func mayExclude(a plan.Action, err error) bool {
 		serverrules.MayConcern(a.Key.GroupKind(), a.Object.Body.Object, refusedFields(err))
 }
 
-// applyExcluding applies a manifest that the API server has refused. If the live object has fields that the manifest
-// excludes, and nobody needs them, applyExcluding first tries the result as a dry run, then makes these fields ours,
-// and applies the manifest again by send, whose argument is the new resource version. The object does not change before
-// the second apply, so a crash in between leaves nothing undone: the next apply removes the fields, because they are
-// ours. In all other cases applyExcluding returns the refusal.
+// applyExcluding applies a manifest that the API server has refused. If the live object contains fields that the
+// manifest excludes, and nobody needs them, applyExcluding first tries the result as a dry run, then makes these fields
+// ours, and applies the manifest again by send, whose argument is the new resource version. The object does not change
+// before the second apply, so a crash in between leaves nothing undone: the next apply removes the fields, because they
+// are ours. In all other cases applyExcluding returns the refusal.
 func (w *writer) applyExcluding(
 	ctx context.Context, resource dynamic.ResourceInterface, a plan.Action, refused error,
 	send func(version string) (*unstructured.Unstructured, error),

@@ -25,7 +25,7 @@ type Refusal struct {
 	// Mistyped is set if the manifest does not match its type. Immutable is set if the manifest changes a field that
 	// cannot change. Other is set if the answer also has a cause that is not about such fields.
 	Mistyped, Immutable, Other bool
-	// Causes are the causes in the answer, whose messages may have values of the object.
+	// Causes are the causes in the answer, whose messages may contain values of the object.
 	Causes []metav1.StatusCause
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 // replace reads an object, merges the manifest into it, and sends an update with the resource version of the read. If
-// the object already has all values of the manifest, and our managed fields entry has all fields of the manifest,
+// the object already has all values of the manifest, and our managed fields entry contains all fields of the manifest,
 // replace sends no update.
 func (w *writer) replace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)

@@ -25,7 +25,7 @@ import (
 type writer struct {
 	// reconciler is the name of the reconciler.
 	reconciler string
-	// view reduces the objects in responses to facts, and has the field manager of all writes.
+	// view reduces the objects in responses to facts, and contains the field manager of all writes.
 	view    inspect.View
 	clients clients
 	tracker WriteTracker

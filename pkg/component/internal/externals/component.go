@@ -311,7 +311,7 @@ func (c *component) flushOnce(ctx context.Context) (done bool) {
 	return !c.flushing
 }
 
-// tellUnsaved enters the error of an attempt to store results, so that the status of the component has it.
+// tellUnsaved enters the error of an attempt to store results, so that the status of the component contains it.
 func (c *component) tellUnsaved(ctx context.Context, err error) {
 	if ctx.Err() != nil {
 		return

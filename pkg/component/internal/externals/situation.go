@@ -209,7 +209,7 @@ func (s *situation) request(manifest map[string]any) external.Request {
 	if applied := s.recorded.applied(); applied != nil {
 		r.Applied = spec(applied)
 		if unbound {
-			r.Spec = r.Applied // The applied manifest has the values that were bound last.
+			r.Spec = r.Applied // The applied manifest contains the values that were bound last.
 		}
 	}
 	r.State = s.recorded.last().Data

@@ -2,9 +2,9 @@
 // id>-<n>, which obey the rules of package records.
 //
 // The data of a Secret contains a value for each external, and an index: the owner, the name of the Secret, the number
-// of its writes, and the digest of each value. An annotation has the digest of the index. So an edited, copied, removed
-// or restored value is recognised. A value that cannot be used is a Damage. It is never replaced, unless the caller
-// names its key.
+// of its writes, and the digest of each value. An annotation contains the digest of the index. So an edited, copied,
+// removed or restored value is recognised. A value that cannot be used is a Damage. It is never replaced, unless the
+// caller names its key.
 //
 // Each write has the resource version of the Secret as precondition. So of two operator processes that write at the
 // same time, one gets a conflict and has to load the states again.

@@ -20,7 +20,7 @@ type Record struct {
 }
 
 // find returns the Secret that has a key, the holding, and the cause why it cannot be used. in is nil if no Secret
-// has the key. After a crash during a move, two Secrets have the key, and the first one names the second one. Other
+// has the key. After a crash during a move, two Secrets contain the key, and the first one names the second one. Other
 // copies can only come from the restore of an older Secret.
 func (r *Record) find(dataKey string) (in *secret, h *holding, cause Cause) {
 	copied := false

@@ -294,8 +294,8 @@ func (e *evaluation) served(gk schema.GroupKind) (bool, error) {
 	return served, err
 }
 
-// undecided describes a condition without a value. Parameters may be secret, so the message does not have the error of
-// the expression. missing are the exports without a value.
+// undecided describes a condition without a value. Parameters may be secret, so the message does not contain the error
+// of the expression. missing are the exports without a value.
 func (e *evaluation) undecided(annotation, expr string, missing []string, err error) *manifests.Held {
 	var text string
 	switch absent := expression.IsMissing(err); {

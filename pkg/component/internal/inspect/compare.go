@@ -108,7 +108,7 @@ func Ignored(obj metav1.Object, reconciler string) []manifests.Ignored {
 	return marks.LiveIgnored(own, reconciler)
 }
 
-// hash returns a hash of a JSON value. The hash has only 64 bits, to keep inventories small.
+// hash returns a hash of a JSON value. The hash consists of only 64 bits, to keep inventories small.
 func hash(value any) string {
 	data, err := json.Marshal(value)
 	if err != nil {

@@ -36,7 +36,7 @@ func coversMap(value, node map[string]any, except ...string) bool {
 	return true
 }
 
-// coversField reports whether a node of FieldsV1 has all fields of a value. An empty value has no fields.
+// coversField reports whether a node of FieldsV1 contains all fields of a value. An empty value contains no fields.
 func coversField(value, node any) bool {
 	if isEmpty(value) {
 		return true

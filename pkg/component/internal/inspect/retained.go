@@ -60,7 +60,8 @@ func unowned(derived []serverrules.Derived, entries []metav1.ManagedFieldsEntry)
 	return found
 }
 
-// mayOwn reports whether the text of an entry has the name of a field. It saves the decoding of most entries.
+// mayOwn reports whether the text of an entry contains the name of a field. This check saves the decoding of most
+// entries.
 func mayOwn(entry metav1.ManagedFieldsEntry, fields []string) bool {
 	return entry.FieldsV1 != nil && slices.ContainsFunc(fields, func(field string) bool {
 		return bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+field[strings.LastIndex(field, ".")+1:]+`"`))

@@ -37,7 +37,8 @@ func (s *Store) fallBack(
 		return true
 	}
 	if known := state.lookup(st); known != nil && !known.dropped && hasAll(known.lines, entries) {
-		// Only the lines in memory are replaced. The recorded inventory still has entries of objects that no longer exist.
+		// Only the lines in memory are replaced. The recorded inventory still contains entries of objects that no longer
+		// exist.
 		newer := *known
 		newer.lines = lines
 		state.setCurrent(newer)

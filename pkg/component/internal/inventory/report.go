@@ -24,7 +24,7 @@ type listing struct {
 	// entries are the dependents, and unproven are the objects with the marks of the owner that another client wrote.
 	entries, unproven []metav1alpha1.InventoryEntry
 	// everywhere is set if one request listed the objects of all namespaces. If the API server refused that request, the
-	// field refused has its error, and the field namespaces has the namespaces that were listed one by one.
+	// field refused contains its error, and the field namespaces contains the namespaces that were listed one by one.
 	everywhere bool
 	namespaces []string
 	refused    error

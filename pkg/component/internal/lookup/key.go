@@ -26,7 +26,7 @@ type key struct {
 	list            bool
 }
 
-// entry returns the look-up in the form in which the status has it.
+// entry returns the look-up in the form in which the status contains it.
 func (k key) entry() metav1alpha1.Lookup {
 	name := k.name
 	if k.list {

@@ -60,7 +60,7 @@ func (l Lookups) EqualRecorded(status *metav1alpha1.Status) (equal, readsStatus 
 	return equal, readsStatus
 }
 
-// AreRecorded reports whether the status already has the lines and the digest that Lines returns.
+// AreRecorded reports whether the status already contains the lines and the digest that Lines returns.
 func (l Lookups) AreRecorded(status *metav1alpha1.Status) bool {
 	recorded, ok := recordedLookups(status)
 	return ok && l.exportsRecorded(status) && l.match(recorded, l.ReadsStatus, status.LookupsDigest)

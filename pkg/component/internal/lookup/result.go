@@ -180,8 +180,8 @@ func (r Result) reference() (ref observe.Reference, served bool) {
 	return ref, r.resource.Resource != ""
 }
 
-// entry returns the result in the form in which the status has it. If status is set, the recorded digest covers the
-// status of the object.
+// entry returns the result in the form in which the status contains it. If status is set, the recorded digest covers
+// the status of the object.
 func (r Result) entry(status bool) metav1alpha1.Lookup {
 	entry := r.key.entry()
 	entry.State = r.state

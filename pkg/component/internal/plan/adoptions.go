@@ -209,8 +209,8 @@ func (c candidate) byCommand(flag string) string {
 	return " (fairlead" + CommandFor("apply", c.component) + " DIR " + flag + ")"
 }
 
-// adoptEntry returns the rule that names the object, as YAML. It has the UID if another rule permits an object of the
-// same name by its UID.
+// adoptEntry returns the rule that names the object, as YAML. The rule contains the UID if another rule permits an
+// object of the same name by its UID.
 func adoptEntry(c candidate) string {
 	key, uid := c.object.Key, ""
 	if c.adoptions.confirmed(key) != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // losses has, for kinds of Kubernetes, what is lost if an object of the kind is deleted, besides its manifest. Each
-// text is a clause without a full stop. LossOf has the texts for all other kinds.
+// text is a clause without a full stop. LossOf contains the texts for all other kinds.
 var losses = map[schema.GroupKind]string{
 	CustomResourceDefinition:                      lossOfInstances,
 	APIService:                                    "the objects of its API can no longer be reached",

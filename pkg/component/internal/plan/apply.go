@@ -50,7 +50,7 @@ func ForApply(f Facts) Plan {
 }
 
 // newPlan returns a plan without actions, with a copy of the recorded inventory. If this pass has removed the admission
-// guard, the copy has no entry with the field Guarded set.
+// guard, the copy contains no entry with the field Guarded set.
 func newPlan(f Facts) Plan {
 	p := Plan{Inventory: maps.Clone(f.Inventory), Repairs: map[manifests.Key]Repairs{}}
 	if p.Inventory == nil {
@@ -114,7 +114,7 @@ func (p *Plan) pruneAtOnce(f Facts, all []metav1alpha1.InventoryEntry) {
 	p.Blocked = append(p.Blocked, q.Blocked...)
 }
 
-// recordedPrunePolicy returns the prune policy as the inventory has it. The default is an empty string there.
+// recordedPrunePolicy returns the prune policy as the inventory contains it. The default is an empty string there.
 func recordedPrunePolicy(own metav1alpha1.PrunePolicy) metav1alpha1.PrunePolicy {
 	if own == metav1alpha1.PruneWhenReady {
 		return ""

@@ -11,7 +11,7 @@ import (
 
 // Unbound says why the holes of an object are not filled.
 type Unbound struct {
-	// Message names the missing exports and the objects that export them. It has no values of Secrets.
+	// Message names the missing exports and the objects that export them. It contains no values of Secrets.
 	Message string
 	// Failed is set if the evaluation of a hole failed, so that waiting does not help.
 	Failed bool

@@ -32,7 +32,7 @@ type candidate struct {
 	reconcile        metav1alpha1.ReconcilePolicy
 	policy           metav1alpha1.UpdatePolicy
 	adoption         metav1alpha1.AdoptionPolicy
-	// deletion is the delete policy as the inventory has it; see RecordedDeletePolicy.
+	// deletion is the delete policy as the inventory contains it; see RecordedDeletePolicy.
 	deletion metav1alpha1.DeletePolicy
 	reapply  time.Duration
 	entry    metav1alpha1.InventoryEntry

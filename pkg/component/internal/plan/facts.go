@@ -121,7 +121,7 @@ type Policies struct {
 }
 
 // Snapshot is the state of the live objects at one moment, by key. The objects that it refers to must not be changed.
-// The zero value has no objects.
+// The zero value contains no objects.
 type Snapshot map[manifests.Key]*Observed
 
 // Of returns the state of an object. The state of an object that is not in the snapshot is Unknown, so no rule creates

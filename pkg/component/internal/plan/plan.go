@@ -61,9 +61,9 @@ type Plan struct {
 	NextDue time.Time
 }
 
-// Unread returns the actions that must be carried out before the other ones, so that Unapplied has all writes of the
-// wave, and the adoptions of all waves: the reads of objects whose manifests were not applied yet. It is empty if the
-// plan writes nothing, or if Facts.Validate is not set.
+// Unread returns the actions that must be carried out before the other ones, so that Unapplied contains all writes of
+// the wave, and the adoptions of all waves: the reads of objects whose manifests were not applied yet. It is empty if
+// the plan writes nothing, or if Facts.Validate is not set.
 func (p Plan) Unread() []Action {
 	if len(p.unread) == 0 || !p.Writes() {
 		return nil
@@ -167,7 +167,7 @@ type Action struct {
 	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared
 	// with its manifest.
 	Policy metav1alpha1.UpdatePolicy
-	// Owner is the owner id of the component. OwnerName is its readable form; only VerbGuard has it.
+	// Owner is the owner id of the component. OwnerName is its readable form, and is set only for VerbGuard.
 	Owner, OwnerName string
 	// Preconditions bind the action to the observed state of the object.
 	Preconditions Preconditions

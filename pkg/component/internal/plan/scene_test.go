@@ -115,7 +115,7 @@ func (s scene) facts() Facts {
 	return f.seen(func(manifests.Key) Observed { return s.live })
 }
 
-// seen returns the facts with a snapshot that has the result of watched for each key.
+// seen returns the facts with a snapshot that contains the result of watched for each key.
 func (f Facts) seen(watched func(manifests.Key) Observed) Facts {
 	f.Live = Snapshot{}
 	for _, key := range f.Keys() {

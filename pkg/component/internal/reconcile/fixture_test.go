@@ -79,7 +79,7 @@ type world struct {
 	t      *testing.T
 	server client.WithWatch
 	clock  *clocktesting.FakePassiveClock
-	// steps is the log of the calls since the last check. fails has the errors that calls return, by the name of the
+	// steps is the log of the calls since the last check. fails contains the errors that calls return, by the name of the
 	// step.
 	steps []string
 	fails map[string]error

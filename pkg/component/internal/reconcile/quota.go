@@ -36,7 +36,7 @@ type Quotas struct {
 	namespaces map[string]*ledger
 }
 
-// ledger is the state of the components of a namespace. reserved has the number of dependents that a component may
+// ledger is the state of the components of a namespace. reserved contains the number of dependents that a component may
 // have, according to its last pass; the recorded numbers may be older or newer. refused are the components that wait.
 type ledger struct {
 	reserved map[string]int

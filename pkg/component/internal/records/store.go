@@ -97,7 +97,7 @@ func Problem(action string, err error) error {
 		p.Message += "; " + rights.Grant
 	}
 	if by := apitext.Refuser(err); by != "" {
-		// The text of the API server has the name of the Secret, which may be another one in each pass.
+		// The text of the API server contains the name of the Secret, which may be another one in each pass.
 		p.Reason, p.Terminal = metav1alpha1.ReasonForbidden, true
 		p.Message = fmt.Sprintf("%s: %s refuses the Secrets with the records of the component; %s", action, by, Permit)
 	}
@@ -165,7 +165,7 @@ func (s *Store) secret(
 }
 
 // Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist,
-// cannot be decoded, or does not have the digest of its annotation.
+// cannot be decoded, or its digest differs from the digest in its annotation.
 func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id string, content any) (Record, error) {
 	rec, edited := Record{Kind: kind, ID: id}, ""
 	prefix := NamePrefix(kind, owner.ID(), id)

@@ -55,7 +55,7 @@ func MayDrop(kind schema.GroupKind) bool { return len(copies(kind)) > 0 || len(d
 
 // DropsCopy reports whether a manifest no longer has one of our fields, so that its copy must become ours before the
 // apply, or whether a default in the live object was derived from fields that the manifest changes; see TakeCopies.
-// retained has the names of our fields, and the texts of DerivedIn.
+// retained contains the names of our fields, and the texts of DerivedIn.
 func DropsCopy(kind schema.GroupKind, manifest map[string]any, retained []string) bool {
 	for _, d := range derivations(kind) {
 		if slices.ContainsFunc(retained, func(text string) bool { return d.isOutdated(manifest, text) }) {

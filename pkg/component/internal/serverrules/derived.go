@@ -59,7 +59,7 @@ func (d derived) text(value any) string {
 }
 
 // isOutdated reports whether a manifest leaves the field to the API server, and retained has another value than the API
-// server would derive from the manifest. retained has the texts of DerivedIn.
+// server would derive from the manifest. retained contains the texts of DerivedIn.
 func (d derived) isOutdated(manifest map[string]any, retained string) bool {
 	return strings.HasPrefix(retained, d.text("")) && !sets(manifest, d.field) && retained != d.text(d.of(manifest))
 }

@@ -11,7 +11,7 @@ import (
 
 // oneOf is a group of fields that exclude each other.
 type oneOf struct {
-	// at is the path of the value that has the fields. Names are separated by periods. A name that ends with [] is a
+	// at is the path of the value that contains the fields. Names are separated by periods. A name that ends with [] is a
 	// list whose items are identified by their field name.
 	at string
 	// by is the discriminator: the field whose value selects a branch. It is empty if a branch selects itself, so that

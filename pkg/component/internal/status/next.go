@@ -220,7 +220,7 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 }
 
 // countReady updates the counts of dependents. A blocked deletion does not change the number of ready dependents.
-// During a deletion no dependent has to be ready, so the summary has the number of remaining dependents. While a
+// During a deletion no dependent has to be ready, so the summary contains the number of remaining dependents. While a
 // deletion applies the objects of a phase, these objects have to be ready, so the summary counts these objects.
 func countReady(counts *metav1alpha1.DependentCounts, deleting bool, o outcome.Outcome) {
 	counts.Total = int32(len(o.Inventory) + len(o.Observed))

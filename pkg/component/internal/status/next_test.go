@@ -41,7 +41,7 @@ func blockedBy(count int, names ...string) []result.Blocked {
 	return []result.Blocked{{Type: "Widget.example.com", Count: count, Names: names}}
 }
 
-// ends are the possible ends of a pass. testdata/conditions.golden has the resulting conditions of the component.
+// ends are the possible ends of a pass. testdata/conditions.golden contains the resulting conditions of the component.
 var ends = []struct {
 	name     string
 	deleting bool

@@ -25,7 +25,8 @@ type Engine struct {
 
 // Preview is what a preview asks of a reconciler.
 type Preview struct {
-	// Config is the configuration of a client for the cluster of the component, and Scheme has the type of the component.
+	// Config is the configuration of a client for the cluster of the component, and Scheme contains the type of the
+	// component.
 	Config *rest.Config
 	Scheme *runtime.Scheme
 	// Component is the component.

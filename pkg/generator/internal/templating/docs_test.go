@@ -78,7 +78,7 @@ func TestTheExamplesOfThePageGiveWhatItSays(t *testing.T) {
 	}
 }
 
-// shown is a result as a cell has it.
+// shown is a result as a cell contains it.
 func shown(result string) string {
 	if result == "" {
 		return "nothing"

@@ -11,7 +11,8 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/generator/internal/rendering"
 )
 
-// Files are the files of a source that templates can read, with their original content. The zero value has no files.
+// Files are the files of a source that templates can read, with their original content. The zero value contains no
+// files.
 type Files struct {
 	contents map[string][]byte
 	// folder is the base of relative paths.

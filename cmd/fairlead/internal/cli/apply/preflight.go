@@ -30,8 +30,8 @@ type preflight struct {
 	source string
 	// adopt permits the component to take over the existing objects that the plan finds.
 	adopt bool
-	// print prints a line of the output, tell a line of an error that has several lines, and warn an error after which
-	// the apply continues.
+	// print prints a line of the output, tell a line of an error that consists of several lines, and warn an error after
+	// which the apply continues.
 	print, tell func(line string)
 	warn        func(error)
 }
@@ -182,8 +182,8 @@ func (p preflight) listRecordsToRemove(found changepreview.Findings) {
 
 // recordsToRemove returns a line for each Helm release from which objects are taken over: how a person removes only its
 // record. Helm goes by the record, and would delete or change the objects of the release also after the take-over. An
-// annotation alone does not show that the record exists, or that the component has all objects of the release, so the
-// person checks this first.
+// annotation alone does not show that the record exists, or that the component contains all objects of the release, so
+// the person checks this first.
 func recordsToRemove(adoptions []result.Step) []string {
 	var lines []string
 	for _, s := range adoptions {

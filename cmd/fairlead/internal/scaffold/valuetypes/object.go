@@ -68,7 +68,7 @@ func (d *deriver) open(s subject) *valueType {
 	return nil
 }
 
-// holdsTexts reports whether a mapping is empty or has only strings.
+// holdsTexts reports whether a mapping is empty or contains only strings.
 func (d *deriver) holdsTexts(node *yaml.Node) bool {
 	if node == nil || node.Kind != yaml.MappingNode {
 		return node == nil
