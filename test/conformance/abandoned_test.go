@@ -42,7 +42,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 	giveUp := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		strip(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	}
 	expectLetGo := func(ctx context.Context, namespace string) {
 		GinkgoHelper()
@@ -103,7 +103,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 			expectReady(ctx, again)
 			Expect(current(ctx, again).Finalizers).To(HaveLen(1))
 			remove(ctx, again)
-			expectGone(ctx, again)
+			expectNotFound(ctx, again)
 			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		},
 		Entry("in its own cluster"),
@@ -169,7 +169,7 @@ var _ = Describe("Components whose finalizer was removed by hand:", func() {
 		Expect(ownKubeconfig(ctx, namespace).Finalizers).To(HaveLen(1))
 		change(ctx, g, servedBy(operator))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -194,8 +194,8 @@ var _ = Describe("Deletions through a kubeconfig that are interrupted at the end
 				Eventually(ctx, func() bool { return c.crashed.Load() || isAbsent(ctx, g) }).Should(BeTrue())
 				stop()
 				runOperator(operator, operatorOptions{})
-				expectGone(ctx, g)
-				expectGone(ctx, &near)
+				expectNotFound(ctx, g)
+				expectNotFound(ctx, &near)
 				Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 			})
 		}

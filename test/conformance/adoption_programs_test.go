@@ -52,7 +52,7 @@ var _ = Describe("Objects of Helm releases:", func() {
 			HavePrefix("ConfigMap " + namespace + "/settings from the Helm release " + namespace + "/demo")))
 
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 	})
 })

@@ -274,7 +274,7 @@ var _ = Describe("Objects that another tool claims:", func() {
 		changeManifests(ctx, g, together(configMap("first", "ours"), configMap("settings", "ours")))
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True OwnershipConflict"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "first")).To(BeFalse())
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").GetUID()).To(Equal(copied.GetUID()))
 	})

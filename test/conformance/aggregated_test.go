@@ -57,7 +57,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 			"things").Writes())
 		Expect(verbs(created)).To(Equal([]string{"patch configmaps 201", "patch things 201"}))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		deleted := requestsSince(ctx, mark, operatorName).Verb("delete").Where(func(e testcluster.Event) bool {
 			return e.Namespace == namespace || e.Name == server.APIService()
 		})
@@ -72,7 +72,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs"), Not(ContainSubstring("own"))))
 		untouched(ctx)
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a preview sends no dry run to an aggregated API, because the API might execute "+
@@ -87,7 +87,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		_, err = get(ctx, server.GroupVersion(), "Thing", namespace, "new")
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an object of an aggregated API that can only be read is refused before the first write", func(ctx SpecContext) {
@@ -98,7 +98,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 			ContainSubstring("does not support patch, but only get, list")))
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "settings").Object["data"]).To(HaveKeyWithValue("value", "a"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an update under the policy replace sends no dry run to an aggregated API that keeps no "+
@@ -116,7 +116,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		written := verbs(inNamespace(requestsSince(ctx, mark, operatorName), namespace).Resource("things").Writes())
 		Expect(written).To(And(Not(BeEmpty()), HaveEach("update things 201")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the APIService of an aggregated API is not pruned while foreign instances exist", func(ctx SpecContext) {
@@ -140,7 +140,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 			ContainSubstring("make it available; if you delete it, nothing protects what its API server stored")))
 		untouched(ctx)
 		server.Down(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the deletion of a component continues when the APIService of an API that does not respond is "+
@@ -149,7 +149,7 @@ var _ = Describe("Aggregated APIs in a component:", func() {
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("does not answer"))
 		Expect(k8s.Delete(ctx, newAPIService(server.APIService()))).To(Succeed())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 

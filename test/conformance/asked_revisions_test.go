@@ -85,7 +85,7 @@ var _ = Describe("A pass that ends because a rendering asked for another value:"
 		Expect(current(ctx, g).Status.Revision).To(Equal(int64(2)))
 		changeManifests(ctx, g, chain("c", 5))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 })

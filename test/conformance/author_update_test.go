@@ -56,7 +56,7 @@ var _ = Describe("The author's update of a component:", func() {
 		By("keeping the reconciler's finalizer although the hook removes all of them")
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":["`+operator+`/finalizer"]}}`)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 	})
 

@@ -89,7 +89,7 @@ rules: [{apiGroups: [""], resources: [pods], verbs: [get]}]`, namespace))[0]
 				Expect(writesSince(ctx, mark, "clusterroles")).To(HaveLen(2),
 					"want one write by the create and one write by the upgrade")
 				remove(ctx, g)
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 				remove(ctx, part)
 			})
 
@@ -123,7 +123,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				Expect(inNamespace(writesSince(ctx, mark, "persistentvolumeclaims"), namespace)).To(HaveLen(2),
 					"want one write by the create and one write by the upgrade")
 				remove(ctx, g)
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 				remove(ctx, volume)
 			})
 

@@ -128,7 +128,7 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 			expectReady(ctx, g)
 			Expect(configMapExists(ctx, namespace, "more")).To(BeTrue())
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 
 		It("a component with "+row.what+" that refuses the Secrets of the inventory can be deleted", func(ctx SpecContext) {
@@ -137,7 +137,7 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 			changeManifests(ctx, g, together(configMap("settings", "b"), configMap("more", "b")))
 			expectCondition(ctx, g, metav1alpha1.ConditionStalled, HavePrefix("True Forbidden"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 		})
 
@@ -166,7 +166,7 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "settings")["value"] }).Should(Equal("b"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a component with a policy that refuses its status and its finalizers can be deleted", func(ctx SpecContext) {
@@ -174,7 +174,7 @@ var _ = Describe("Dependents that refuse the records of their component:", func(
 		namespace := g.Namespace
 		refusesStatus(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 	})
 })

@@ -127,7 +127,7 @@ var _ = Describe("Causes of dependents that are not ready:", slow, func() {
 		for _, name := range []string{"ours", "theirs"} {
 			letGo(ctx, mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, name))
 		}
-		expectGone(ctx, ours)
-		expectGone(ctx, theirs)
+		expectNotFound(ctx, ours)
+		expectNotFound(ctx, theirs)
 	}, SpecTimeout(3*time.Minute))
 })

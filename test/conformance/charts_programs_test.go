@@ -103,7 +103,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		mark = markAudit(ctx)
 		runHelm(ctx, theirs, "uninstall")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(helmSince(mark)).To(ContainElements("create jobs/farewell", "delete deployments/web", "create jobs/last"))
 		more := besides(oursSince(mark), helmSince(mark))
 		Expect(more).To(And(Not(BeEmpty()), HaveEach(HavePrefix("delete "))), "hooks are deleted with their component")

@@ -192,7 +192,7 @@ var _ = Describe("The resource groups of a chart:", func() {
 
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		deletes := writesIn(ctx, mark, operator, namespace)
 		Expect(deletes).To(ConsistOf("delete configmaps/web", "delete configmaps/more", "delete configmaps/other",
 			"delete configmaps/schema", "delete deployments/backend"))
@@ -279,7 +279,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		var deleted []string
 		for _, e := range succeeded(requestsSince(ctx, mark, operator).Writes()) {
 			if e.Verb == "delete" && slices.Contains([]string{"services", "validatingwebhookconfigurations"}, e.Resource) {
@@ -338,7 +338,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(created()).To(Equal(1))
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-before"}}
 		Expect(k8s.Delete(ctx, job, client.PropagationPolicy("Background"))).To(Succeed())
-		expectGone(ctx, gone)
+		expectNotFound(ctx, gone)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		stop()

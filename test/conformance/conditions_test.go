@@ -132,7 +132,7 @@ var _ = Describe("The conditions of dependents:", func() {
 
 		mark := markAudit(ctx)
 		remove(ctx, known)
-		expectGone(ctx, known)
+		expectNotFound(ctx, known)
 		deletes(ctx, mark, known.Namespace)
 
 		By("the inventory is lost, and the condition is false by now")
@@ -142,7 +142,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		mark = markAudit(ctx)
 		remove(ctx, lost)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, lost)
+		expectNotFound(ctx, lost)
 		deletes(ctx, mark, lost.Namespace)
 	})
 
@@ -338,7 +338,7 @@ var _ = Describe("The conditions of dependents:", func() {
 			"}\ndata: {value: 'on'}")
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "extra")).To(BeFalse())
 		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("configmaps").Where(named("theirs")).
 			Writes()).To(BeEmpty())
@@ -441,7 +441,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		change(ctx, g, exposed("no"))
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(HaveLen(2))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
@@ -464,7 +464,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectReady(ctx, g)
 
 		remove(ctx, definition)
-		expectGone(ctx, definition)
+		expectNotFound(ctx, definition)
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).WithTimeout(time.Minute).Should(Equal([]string{
 			"Widget." + group + " " + namespace + "/one Inactive its condition active-when is false: served('Widget." +
 				group + "') " +
@@ -482,7 +482,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, func() []string { return leftOut(ctx, g) }).Should(BeEmpty())
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(exists()).To(MatchError(apierrors.IsNotFound, "not found"))
 	})
 
@@ -499,7 +499,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		stop()
 
 		remove(ctx, definition)
-		expectGone(ctx, definition)
+		expectNotFound(ctx, definition)
 		runOperator(operator, operatorOptions{})
 		changeManifests(ctx, g, together(one, configMap("plain", "b")))
 		expectReady(ctx, g)
@@ -507,7 +507,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		Expect(leftOut(ctx, g)).To(HaveLen(1))
 		Expect(current(ctx, g).Status.Inventory).To(ContainElement(And(ContainSubstring(group), ContainSubstring(namespace))))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an object without conditions stays in the inventory while its type is not served, although it is pruned at once",
@@ -521,7 +521,7 @@ var _ = Describe("The conditions of dependents:", func() {
 			expectReady(ctx, g)
 
 			remove(ctx, definition)
-			expectGone(ctx, definition)
+			expectNotFound(ctx, definition)
 			changeManifests(ctx, g, together(one, configMap("plain", "b")))
 			expectCondition(ctx, g, metav1alpha1.ConditionReconciling, "is not served")
 			Eventually(ctx, func() (value any) {
@@ -541,7 +541,7 @@ var _ = Describe("The conditions of dependents:", func() {
 			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
 			Expect(err).To(MatchError(apierrors.IsNotFound, "not found"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 
 	It("a dependent whose type is not served is left out until the type is served", func(ctx SpecContext) {
@@ -558,7 +558,7 @@ var _ = Describe("The conditions of dependents:", func() {
 		}).WithTimeout(time.Minute).Should(Succeed())
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 

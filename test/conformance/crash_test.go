@@ -111,7 +111,7 @@ var _ = Describe("Crashes of an operator:", func() {
 		remove(ctx, g)
 		crashed(ctx, operator, &crash{counts: writesTo(namespace, "configmaps"), after: 5, unanswered: true})
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 	})
 
@@ -204,7 +204,7 @@ spec:
 				ContainSubstring(broken)))
 			Expect(labelled(ctx, operator, namespace)).To(HaveLen(count))
 			remove(ctx, service)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 
@@ -219,7 +219,7 @@ spec:
 			Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(labelled(ctx, operator, namespace)).To(BeEmpty())
 		})
 

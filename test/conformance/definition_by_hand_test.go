@@ -68,7 +68,7 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 			a.Expect(mustGet(ctx, "apps/v1", "Deployment", namespace, "controller").GetDeletionTimestamp()).To(BeNil())
 		}).WithTimeout(500 * time.Millisecond).Should(Succeed())
 		release(ctx)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the deletion of a component continues when a user deletes one of its definitions by "+
@@ -77,6 +77,6 @@ var _ = Describe("Definitions that are deleted by hand:", func() {
 		terminates(ctx)
 		remove(ctx, definition(ctx))
 		release(ctx)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

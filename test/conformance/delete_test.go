@@ -41,7 +41,7 @@ var _ = Describe("Deletions of components:", func() {
 			configMap("c", "x", order(9))))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"c", "b", "a"}))
 	})
 
@@ -52,7 +52,7 @@ var _ = Describe("Deletions of components:", func() {
 			configMap("c", "x", order(3), deleteOrder(-7))))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"c", "b", "a"}))
 	})
 
@@ -65,7 +65,7 @@ var _ = Describe("Deletions of components:", func() {
 			namespaceManifest(inner)))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, func(name string) bool { return name == inner || strings.HasSuffix(name, group) }, namespace)).
 			To(Equal([]string{"widgets", "deployments", "settings", "customresourcedefinitions", inner}))
 	})
@@ -76,7 +76,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		requests := inNamespace(requestsSince(ctx, mark, operatorName), namespace)
 		Expect(len(requests)).To(BeNumerically("<=", 24), "%v", verbs(requests))
 	})
@@ -94,7 +94,7 @@ var _ = Describe("Deletions of components:", func() {
 		Expect(current(ctx, g).Finalizers).NotTo(BeEmpty())
 		mustGet(ctx, "v1", "ConfigMap", namespace, "next")
 		patch(ctx, held, `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"held", "next"}))
 	})
 
@@ -111,7 +111,7 @@ var _ = Describe("Deletions of components:", func() {
 		patch(ctx, held, fmt.Sprintf(`{"metadata":{"labels":{"%s/owner-id":null}}}`, operatorName))
 		settle(ctx, operatorName)
 		patch(ctx, held, `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("no dependent is deleted while the component has finalizers of other controllers", func(ctx SpecContext) {
@@ -126,7 +126,7 @@ var _ = Describe("Deletions of components:", func() {
 		change(ctx, g, func(g *gadget.Gadget) {
 			g.Finalizers = slices.DeleteFunc(g.Finalizers, func(f string) bool { return f == "example.com/hold" })
 		})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
@@ -138,7 +138,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
 		mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
@@ -149,7 +149,7 @@ var _ = Describe("Deletions of components:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, "Unknown Suspended")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"settings"}))
 	})
 
@@ -163,9 +163,9 @@ var _ = Describe("Deletions of components:", func() {
 		remove(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "settings"))
 		crd := mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		remove(ctx, crd)
-		expectGone(ctx, crd)
+		expectNotFound(ctx, crd)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a deletion of a component that was never applied ends", func(ctx SpecContext) {
@@ -173,7 +173,7 @@ var _ = Describe("Deletions of components:", func() {
 		g := newGadget(ctx, namespace, "app", "rubbish: [")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a deletion does not delete an object that another client created in place of a dependent, or an object that now "+
@@ -189,7 +189,7 @@ var _ = Describe("Deletions of components:", func() {
 		patchAs(ctx, operatorName, mustGet(ctx, "v1", "ConfigMap", namespace, "taken"), fmt.Sprintf(
 			`{"metadata":{"labels":{"%s/owner-id":"6d072c20183f164c974cae4d07a2c3538fdf420c"},"annotations":{"%s/owner-id":"somebody else"}}}`, operatorName, operatorName))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		mustGet(ctx, "v1", "ConfigMap", namespace, "replaced")
 		mustGet(ctx, "v1", "ConfigMap", namespace, "taken")
 		Expect(deleted(ctx, none, namespace)).To(Equal([]string{"ours"}))
@@ -212,7 +212,7 @@ var _ = Describe("Deletions of components:", func() {
 			ContainSubstring("continues")))
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateStalled))
 		refused.on.Store(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a component can be created again under the name of a deleted component", func(ctx SpecContext) {
@@ -222,7 +222,7 @@ var _ = Describe("Deletions of components:", func() {
 		expectReady(ctx, g)
 		for range 3 {
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			g = newGadget(ctx, namespace, "app", text)
 		}
 		expectReady(ctx, g)
@@ -234,7 +234,7 @@ var _ = Describe("Deletions of components:", func() {
 		g := newGadget(ctx, namespace, "app", configMaps("cm", 100, "a"))
 		Eventually(ctx, func() []string { return current(ctx, g).Status.Inventory }).ShouldNot(BeEmpty())
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "v1", "ConfigMap", namespace, "cm-99")
 		Expect(err).To(HaveOccurred())
 		Expect(deleted(ctx, none, namespace)).

@@ -212,7 +212,7 @@ var _ = Describe("The reconcile function of an author:", func() {
 
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		deletes := writesIn(ctx, mark, name, namespace)
 		Expect(deletes).To(HaveLen(7))
 		for _, pair := range [][2]string{

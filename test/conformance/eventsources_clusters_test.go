@@ -146,9 +146,9 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 
 		By("deleting the components")
 		remove(ctx, first)
-		expectGone(ctx, first)
+		expectNotFound(ctx, first)
 		remove(ctx, second)
-		expectGone(ctx, second)
+		expectNotFound(ctx, second)
 		Eventually(ctx, watches).Should(BeEmpty())
 	})
 
@@ -177,9 +177,9 @@ var _ = Describe("Event sources in other clusters:", Ordered, func() {
 		Eventually(ctx, watches[0].configMaps).Should(BeZero())
 		Expect(watches[1].configMaps()).To(Equal(1))
 		remove(ctx, first)
-		expectGone(ctx, first)
+		expectNotFound(ctx, first)
 		remove(ctx, second)
-		expectGone(ctx, second)
+		expectNotFound(ctx, second)
 		Eventually(ctx, watches[1].configMaps).Should(BeZero())
 	})
 

@@ -519,7 +519,7 @@ var _ = Describe("Many event sources:", slow, Serial, func() {
 		Expect(there.Update(ctx, far)).To(Succeed())
 		Eventually(ctx, s.of(namespace+"/second")).Should(Equal("shared=changed"))
 		remove(ctx, first)
-		expectGone(ctx, first)
+		expectNotFound(ctx, first)
 		Consistently(ctx, watches.configMaps).Should(Equal(1))
 		change(ctx, second, func(g *gadget.Gadget) { g.Spec.Parameters = nil })
 		Eventually(ctx, s.of(namespace+"/second")).Should(Equal("shared=near"))

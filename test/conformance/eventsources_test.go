@@ -611,7 +611,7 @@ var _ = Describe("Idle components:", func() {
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(18))
 		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get gadgets 200"}))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 
@@ -641,7 +641,7 @@ var _ = Describe("Idle components:", func() {
 		Eventually(ctx, func() int { return countConfigMaps(ctx, namespace) }).Should(Equal(28))
 		Eventually(ctx, after).WithPolling(5 * time.Second).Should(Equal([]string{"get secrets 200"}))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

@@ -170,7 +170,7 @@ var _ = Describe("Answers about externals:", func() {
 		expectReady(ctx, g)
 		Expect(cloud.Calls("Create")).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(cloud.Things()).To(BeEmpty())
 	}, Entry("in the same process", false), Entry("also after a restart", true))
 

@@ -194,13 +194,13 @@ var _ = Describe("Externals of all kinds:", func() {
 				expectReady(ctx, g)
 				Expect(ownThings(cloud)).To(Equal([]string{"new"}))
 				remove(ctx, g)
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 				Expect(ownThings(cloud)).To(BeEmpty())
 				return
 			}
 			Eventually(waiting(ctx, g)).Should(ContainSubstring("adopt"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(cloud.Things()).To(ContainElement(theirs))
 			Expect(cloud.Calls("Create")).To(BeZero())
 		},
@@ -216,7 +216,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			g := newApp(ctx, thing("FindableThing", "one", "a", set("external-id", foreignThing.ID)))
 			Eventually(waiting(ctx, g)).Should(ContainSubstring("of-another-owner"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(ownThings(cloud)).To(BeEmpty())
 		})
 
@@ -236,7 +236,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			g := newApp(ctx, thing("NamedThing", theirs.ID, "new", set("adoption-policy", "never")))
 			Eventually(waiting(ctx, g)).Should(ContainSubstring("adopt"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(cloud.Things()).To(ContainElement(theirs))
 		})
 	})
@@ -246,7 +246,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			g := newApp(ctx, thing("Thing", "one", "a", set("delete-policy", "orphan")))
 			expectReady(ctx, g)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(ownThings(cloud)).To(Equal([]string{"a"}))
 			Eventually(events(ctx)).Should(ContainSubstring("thing-1"))
 			Expect(stateSecrets(ctx, namespace)).To(BeEmpty())
@@ -274,7 +274,7 @@ var _ = Describe("Externals of all kinds:", func() {
 				thing("NamedThing", "zero", "c", set("depends-on", "NamedThing.external.fairlead.io two")))
 			expectReady(ctx, g)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(order).To(Equal([]string{
 				"Create one", "Create two", "Create zero", "Delete zero", "Delete two",
 				"Delete one",
@@ -305,7 +305,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
 			close(deleted)
 			cloud.Remove("one")
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 	})
 
@@ -317,7 +317,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			cloud.Put(theirs)
 			expectReady(ctx, g)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(cloud.Things()).To(ContainElement(theirs))
 			Expect(cloud.Calls("Create") + cloud.Calls("Update") + cloud.Calls("Delete")).To(BeZero())
 		})
@@ -326,7 +326,7 @@ var _ = Describe("Externals of all kinds:", func() {
 			g := newApp(ctx, named("ReadOnlyNamedThing", "one", "a"))
 			Eventually(waiting(ctx, g)).Should(ContainSubstring("cannot create it"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 
 		DescribeTable("after a drift, a removal, and a change of the manifest", func(ctx SpecContext,
@@ -473,8 +473,8 @@ var _ = Describe("Externals of all kinds:", func() {
 			By("deleting the Secret together with the component")
 			Expect(k8s.Delete(ctx, held)).To(Succeed())
 			remove(ctx, g)
-			expectGone(ctx, g)
-			expectGone(ctx, held)
+			expectNotFound(ctx, g)
+			expectNotFound(ctx, held)
 			Expect(ownThings(cloud)).To(BeEmpty())
 		})
 
@@ -548,7 +548,7 @@ var _ = Describe("Externals of all kinds:", func() {
 		Expect(cloud.Calls("Delete")).To(BeZero())
 		cloud.SetFault(nil)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(ownThings(cloud)).To(BeEmpty())
 	})
 

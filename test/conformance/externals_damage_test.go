@@ -192,7 +192,7 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		Eventually(func() []string { return ownThings(cloud) }).Should(ConsistOf("b", "y"))
 		Expect(cloud.Effects("Create")).To(Equal(3))
 		remove(ctx, other)
-		expectGone(ctx, other)
+		expectNotFound(ctx, other)
 		Expect(ownThings(cloud)).To(Equal([]string{"b"}))
 		expectDeleted(ctx, shop, operator, cloud)
 	}, entries)
@@ -296,7 +296,7 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		Expect(cloud.Effects("Create")).To(Equal(created))
 		if wanted != nil {
 			remove(ctx, shop)
-			expectGone(ctx, shop)
+			expectNotFound(ctx, shop)
 		}
 		expectDeleted(ctx, other, operator, cloud)
 	}, interrupted)
@@ -334,7 +334,7 @@ var _ = Describe("Damaged states of externals:", slow, func() {
 		Expect(ownThings(cloud)).To(ConsistOf("a", "b", "x"))
 		Expect(cloud.Effects("Create")).To(Equal(3))
 		remove(ctx, shop)
-		expectGone(ctx, shop)
+		expectNotFound(ctx, shop)
 		expectDeleted(ctx, other, operator, cloud)
 	}, late)
 })

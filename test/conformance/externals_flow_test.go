@@ -63,7 +63,7 @@ var _ = Describe("Values between externals:", func() {
 			return componenttest.CloudFault{}
 		})
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(beside).To(BeEmpty(), "deleted while the external that depends on them existed")
 	})
 

@@ -144,7 +144,7 @@ var _ = Describe("Many externals:", slow, func() {
 			remove(ctx, g)
 		}
 		for _, g := range beside {
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
 		settle(ctx, operator)
 		var perExternal float64

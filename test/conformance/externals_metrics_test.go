@@ -56,7 +56,7 @@ var _ = Describe("The metrics and traces of externals:", func() {
 			HaveKeyWithValue("externals{kind=Thing,state=uncertain}", 0.0),
 			HaveKeyWithValue("externals{kind=Thing,state=ready}", 1.0)))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "externals") }).Should(BeEmpty())
 	})
 })

@@ -243,7 +243,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		Eventually(ctx, cloud.Things).Should(ConsistOf(HaveField("ID", "thing-2")))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(same.of("Delete")).To(BeNumerically(">", 0))
 		Expect(cloud.Things()).To(BeEmpty())
 		Expect(other.calls).To(BeEmpty(), "calls with another state")
@@ -307,7 +307,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 		expectReady(ctx, g)
 		Expect(cloud.Calls("Create")).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(values()).To(BeEmpty())
 	})
 
@@ -356,7 +356,7 @@ var _ = Describe("Options and optional methods of externals:", func() {
 
 			By("waiting for the second call, which is made half a minute later")
 			Eventually(ctx, cloud.Things).WithTimeout(2 * time.Minute).Should(BeEmpty())
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(forgets.Load()).To(BeEquivalentTo(-1), "the number of calls is 2")
 			Expect(stateSecrets(ctx, namespace)).To(BeEmpty())
 		}, SpecTimeout(4*time.Minute))

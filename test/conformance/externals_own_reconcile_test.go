@@ -185,7 +185,7 @@ var _ = Describe("A kind of externals in Kubernetes:", func() {
 		Expect(current(ctx, g).DeletionTimestamp).NotTo(BeNil())
 		Expect(clicks()).To(Equal("2"))
 		close(deletes)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "clicks")).To(BeFalse())
 	})
 })
@@ -243,7 +243,7 @@ var _ = Describe("The library with externals:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, read).Should(Receive(BeNil()))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an Engine refuses externals, and changes nothing", func(ctx SpecContext) {

@@ -212,7 +212,7 @@ var _ = Describe("Credentials of externals", func() {
 		remove(ctx, g)
 		waitsFor("the password")
 		mode.Store("")
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(cloud.Things()).To(BeEmpty())
 	}, SpecTimeout(5*time.Minute))
 })

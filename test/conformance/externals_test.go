@@ -89,7 +89,7 @@ var _ = Describe("Externals:", func() {
 			expectReady(ctx, g)
 
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(cloud.Things()).To(BeEmpty())
 			Expect(cloud.Calls("Create")).To(Equal(3))
 		})
@@ -115,7 +115,7 @@ var _ = Describe("Externals:", func() {
 		expectReady(ctx, g)
 		Expect(cloud.Calls("Create")).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(cloud.Things()).To(BeEmpty())
 	})
 

@@ -28,7 +28,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		DeferCleanup(late.release)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		confirmations := func() int {
 			return len(requestsSince(ctx, mark, operator).Resource("gadgets").Verb("get"))
 		}
@@ -73,7 +73,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		runOperator(operator, operatorOptions{})
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		close(slow.open)
 		Eventually(ctx, func() int {
@@ -138,7 +138,7 @@ var _ = Describe("Spec changes during the first pass:", func() {
 			Expect(verbs(succeeded(writes(ctx, operator, namespace)))).To(HaveExactElements(
 				"patch gadgets 200", "update gadgets/status 200", HavePrefix("patch configmaps"), "update gadgets/status 200"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		})
 	}

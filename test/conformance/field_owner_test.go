@@ -98,7 +98,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 
 			By("releasing the fields of an orphan, and deleting the rest")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(managers(ctx, namespace, "orphan")).To(BeEmpty())
 			Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		})
@@ -133,7 +133,7 @@ var _ = Describe("Another field owner and finalizer:", func() {
 		stop()
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{component: options(metav1alpha1.UpdateSSAOverride)})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

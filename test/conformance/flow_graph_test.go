@@ -54,7 +54,7 @@ var _ = Describe("Dependencies, exported values and observed objects together:",
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		writes := writesIn(ctx, mark, operator, namespace)
 		Expect(writes).To(HaveLen(6))
 		for _, pair := range [][2]string{{"b", "c"}, {"a", "z"}, {"b", "z"}} {

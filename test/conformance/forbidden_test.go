@@ -89,7 +89,7 @@ var _ = Describe("Types that the operator is not allowed to watch:", func() {
 			Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "v1", "ServiceAccount", namespace, "unwatched")
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})

@@ -53,7 +53,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := definition(ctx)
 		Expect(err).To(HaveOccurred())
 		Expect(deletes(ctx)[0].Resource).To(Equal("widgets"), "the component's own instance must be deleted first")
@@ -134,7 +134,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 			And(ContainSubstring("second"), Not(ContainSubstring("first"))))
 		Expect(verbs(deletes(ctx))).To(BeEmpty())
 		remove(ctx, second[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("foreign instances do not block a deletion after another client deleted their definition", func(ctx SpecContext) {
@@ -144,7 +144,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		crd, err := definition(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		remove(ctx, crd)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("foreign instances block a deletion while no version of their type is served", func(ctx SpecContext) {
@@ -164,7 +164,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 			[]byte(`[{"op":"replace","path":"/spec/versions/0/served","value":true}]`)))).To(Succeed())
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(elsewhere+"/theirs"))
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("foreign instances block a deletion in every version in which they were created, "+
@@ -200,7 +200,7 @@ var _ = Describe("Foreign instances of a type in the component:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(
 			ContainSubstring(elsewhere+"/latter"), Not(ContainSubstring(elsewhere+"/former"))))
 		remove(ctx, mustGet(ctx, group+"/v2", "Widget", elsewhere, foreign[1].GetName()))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -219,7 +219,7 @@ var _ = Describe("Instances that were created again before a crash:", func() {
 		Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "own").GetUID()).NotTo(Equal(previous.GetUID()))
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})

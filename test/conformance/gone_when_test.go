@@ -73,6 +73,6 @@ var _ = Describe("The condition gone-when:", func() {
 		free(ctx, "wave")
 		free(ctx, "drained")
 		free(ctx, "top")
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

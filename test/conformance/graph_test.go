@@ -54,7 +54,7 @@ var _ = Describe("Dependencies between objects:", func() {
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(writesIn(ctx, mark, operator, namespace)).
 			To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete deployments/web"}))
 	})
@@ -200,7 +200,7 @@ var _ = Describe("Dependencies between objects:", func() {
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(writesIn(ctx, mark, operator, namespace)).
 			To(Equal([]string{"delete configmaps/a", "delete configmaps/b", "delete configmaps/c"}))
 	})

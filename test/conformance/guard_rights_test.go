@@ -81,7 +81,7 @@ var _ = Describe("A guard that its component does not need:", func() {
 	abandon := func(ctx context.Context) {
 		GinkgoHelper()
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	}
 
 	It("no guard is set up for a definition that the component's identity may not delete, also if the finalizer is "+
@@ -108,7 +108,7 @@ var _ = Describe("A guard that its component does not need:", func() {
 		Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty())
 		expectRefused(ctx, "not today")
 		refusing.on.Store(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
@@ -170,7 +170,7 @@ var _ = Describe("A guard that its component does not need:", func() {
 			Expect(annotations).To(HaveKeyWithValue(operator+"/guard-note", ContainSubstring(command)))
 		}
 		broken.on.Store(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -210,7 +210,7 @@ var _ = Describe("Foreign objects that somebody enters into the inventory of a c
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		expectUnchanged(ctx, mark, definition)
 		Expect(createWidget(ctx, namespace, group)).To(Succeed())
 	})
@@ -235,7 +235,7 @@ var _ = Describe("Foreign objects that somebody enters into the inventory of a c
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", other, "theirs").GetResourceVersion()).To(Equal(object.GetResourceVersion()))
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), other).Writes())).To(BeEmpty())
 	})
@@ -251,7 +251,7 @@ var _ = Describe("Foreign objects that somebody enters into the inventory of a c
 		})
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "theirs").GetResourceVersion()).
 			To(Equal(object.GetResourceVersion()))
 	})

@@ -106,7 +106,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		start(ctx, operatorOptions{})
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 		requests := requestsSince(ctx, mark, operator).Where(func(e testcluster.Event) bool {
 			return strings.HasPrefix(e.Resource, "validating") || e.Resource == "customresourcedefinitions" && e.Verb != "get"
@@ -148,7 +148,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 				"the guard did not refuse a new instance")
 		mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group)
 		broken.on.Store(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(BeEmpty())
 	})
 
@@ -174,7 +174,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		start(ctx, operatorOptions{transport: forbidden.wrap})
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(forbidden.count.Load()).To(BeNumerically(">", 0))
 		events := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
 			return e.Resource == "widgets" && e.Verb == "list" || e.Resource == "customresourcedefinitions" && e.Verb == "delete"
@@ -195,7 +195,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 			Eventually(ctx, c.crashed.Load).Should(BeTrue())
 			stop()
 			stop = runOperator(operator, operatorOptions{})
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty(),
 				"a guard remains after an operator that crashed after %d requests", after)
 			stop()
@@ -211,7 +211,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		Eventually(ctx, guardsOf).WithArguments(operator).Should(HaveLen(2))
 		stop()
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(guardsOf(ctx, operator)).To(HaveLen(2))
 
 		runOperator(operator, operatorOptions{})
@@ -231,7 +231,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group))
 		Eventually(ctx, guardsOf).WithArguments(operator).Should(BeEmpty())
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the deletion of a component without definitions sends no request for an admission guard", func(ctx SpecContext) {
@@ -240,7 +240,7 @@ var _ = Describe("The admission guard of a definition that is about to be delete
 		plain := newGadget(ctx, other, "app", configMap("settings", "a"), servedBy(operator))
 		expectReady(ctx, plain)
 		remove(ctx, plain)
-		expectGone(ctx, plain)
+		expectNotFound(ctx, plain)
 		Expect(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Where(func(e testcluster.Event) bool {
 			// These lists and watches are excluded, because each operator watches definitions to know the served types, and
 			// lists the guards of earlier processes at its start.
@@ -318,7 +318,7 @@ func race(ctx context.Context) {
 	}
 	mark := markAudit(ctx)
 	remove(ctx, g)
-	expectGone(ctx, g)
+	expectNotFound(ctx, g)
 	running.Wait()
 	deletion := requestsSince(ctx, mark, operatorName).Verb("delete").Resource("customresourcedefinitions").
 		Where(func(e testcluster.Event) bool { return e.Name == "widgets."+group })[0].Time

@@ -171,7 +171,7 @@ func (f *failure) uninstall(ctx context.Context, event string) {
 		failed.SetName("h1-fails")
 		Expect(k8s.Delete(ctx, failed, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
 	}
-	expectGone(ctx, f.gadget)
+	expectNotFound(ctx, f.gadget)
 	Expect(onlyCreates(f.byUs(ctx))).To(Equal([]string{"create " + f.plural + "/h1-fails", "create configmaps/h2-later"}))
 	if event == "post-delete" {
 		return // Helm has removed the release although the hook failed.

@@ -152,7 +152,7 @@ var _ = Describe("All combinations of the hooks of a chart:", func() {
 			ContainElement("create persistentvolumeclaims/h-claim"),
 			Not(ContainElement("delete persistentvolumeclaims/h-claim"))))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "h-claim").GetDeletionTimestamp()).To(BeNil())
 	})
 })
@@ -218,7 +218,7 @@ func compareHooks(ctx context.Context, hooks []matrixHook) {
 	mark = markAudit(ctx)
 	runHelmOn(ctx, chart, theirs, "uninstall")
 	remove(ctx, g)
-	expectGone(ctx, g)
+	expectNotFound(ctx, g)
 	Expect(onlyCreates(oursSince(mark))).To(Equal(onlyCreates(helmSince(mark))))
 
 	By("installing the chart again")

@@ -88,7 +88,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		Eventually(d.read).Should(Equal([]string{"PreReconcile with", "PostReconcile with"}))
 		d.clear()
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(d.read()).To(Equal([]string{"PreDelete with", "PostDelete without"}))
 	})
 
@@ -108,7 +108,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		lists := auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Verb("list")
 		Expect(len(lists)).To(BeNumerically("<", 5), "the operator must not search for dependents if none was ever recorded")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(d.read()).To(Equal([]string{
 			"held by [" + operator + "/finalizer]", "PreDelete without",
 			"PostDelete without",
@@ -163,7 +163,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		had := calls.Load()
 		requestPass(ctx, g, operator)
 		patch(ctx, mustGet(ctx, "v1", "ConfigMap", namespace, "held"), `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(calls.Load()).To(Equal(had))
 	})
 
@@ -179,7 +179,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 		settle(ctx, operator)
 		Expect(d.read()).To(BeEmpty())
 		remove(ctx, foreign)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(d.read()).To(Equal([]string{"PreDelete without"}))
 	})
 
@@ -201,7 +201,7 @@ var _ = Describe("The hooks of a reconciler:", func() {
 			And(HavePrefix("True HookFailed"), ContainSubstring("cannot be closed")))
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		open.Store(true)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a PostReconcile hook that fails keeps the component from being ready, and the applied dependents "+

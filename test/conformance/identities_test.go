@@ -60,7 +60,7 @@ var _ = Describe("Identities of components:", func() {
 		Eventually(ctx, func() any { return mustGet(ctx, "v1", "ConfigMap", namespace, "created").Object["data"] }).
 			Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 
 		requests := dependentRequests(ctx, mark, operator, namespace)
 		Expect(requests.As(user).Verb("create", "patch")).To(HaveLen(6),
@@ -128,16 +128,16 @@ var _ = Describe("Identities of components:", func() {
 		By("removing the finalizer")
 		refused(gadgets[0])
 		patch(ctx, gadgets[0], `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, gadgets[0])
+		expectNotFound(ctx, gadgets[0])
 		By("naming another account")
 		refused(gadgets[1])
 		grant(ctx, namespace, "other", serviceAccountUser(namespace, "other"), "configmaps: delete")
 		patch(ctx, gadgets[1], `{"spec":{"serviceAccountName":"other"}}`)
-		expectGone(ctx, gadgets[1])
+		expectNotFound(ctx, gadgets[1])
 		By("granting the identity its rights again")
 		refused(gadgets[2])
 		grant(ctx, namespace, "again", user, "configmaps: delete")
-		expectGone(ctx, gadgets[2])
+		expectNotFound(ctx, gadgets[2])
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		mustGet(ctx, "v1", "ConfigMap", namespace, "let-go")
 	})
@@ -156,7 +156,7 @@ var _ = Describe("Identities of components:", func() {
 		// The namespace controller deletes these objects first, and in any order.
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
@@ -170,8 +170,8 @@ var _ = Describe("Identities of components:", func() {
 		// The namespace controller also deletes these objects, in any order.
 		remove(ctx, mustGet(ctx, "rbac.authorization.k8s.io/v1", "RoleBinding", namespace, "deployer"))
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	},
 		Entry("phase pre-delete", preDelete),
 		Entry("phase post-delete", postDelete),

@@ -57,7 +57,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 		expectKept(ctx)
 		mustGet(ctx, "v1", "ConfigMap", inner, "theirs")
 		remove(ctx, theirs)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "v1", "Namespace", "", inner)
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	})
@@ -79,7 +79,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 			ContainSubstring("Secret "+inner+"/theirs"), Not(ContainSubstring("istio-ca-root-cert")),
 			Not(ContainSubstring(inner+"/pull"))))
 		remove(ctx, theirs)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a namespace is not pruned while it contains foreign objects", func(ctx SpecContext) {
@@ -119,7 +119,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "ConfigMap", inner, "kube-root-ca.crt"); return err }).
 			Should(Succeed())
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a namespace is not deleted while its contents cannot be listed", func(ctx SpecContext) {
@@ -134,7 +134,7 @@ var _ = Describe("Namespaces as dependents:", func() {
 			And(ContainSubstring("not today"), ContainSubstring("grant the right to list")))
 		expectKept(ctx)
 		refused.on.Store(false)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -177,7 +177,7 @@ spec:
 		bind(ctx, namespace, "data", "cache")
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(marks(ctx, namespace, "data")).To(ConsistOf(operatorName + "/released-by"))
 		_, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, "cache")
 		Expect(err).To(MatchError(ContainSubstring("not found")))
@@ -213,7 +213,7 @@ spec:
 		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "PersistentVolumeClaim", namespace, "data").GetDeletionTimestamp()).To(BeNil())
 		_, err := get(ctx, "v1", "PersistentVolumeClaim", namespace, "cache")
 		Expect(err).To(MatchError(ContainSubstring("not found")))

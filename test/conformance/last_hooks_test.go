@@ -87,7 +87,7 @@ var _ = Describe("The last hooks of a pass:", func() {
 		Eventually(ctx, func() string { return failure.Load().Message }).
 			Should(ContainSubstring("the backup is not finished"))
 		patch(ctx, current(ctx, g), `{"metadata":{"finalizers":null}}`)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a hook maintains the author's status from partial results, and costs no request if "+

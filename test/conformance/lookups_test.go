@@ -325,7 +325,7 @@ data: {password: {{ randAlphaNum 16 | b64enc }}}
 		Eventually(ctx, watches).Should(Equal(1))
 		for _, g := range all {
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
 		g := newGadget(ctx, namespace, "again", copies, servedBy(operator))
 		expectReady(ctx, g)

@@ -94,7 +94,7 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 					ContainSubstring(`User "`+operator+`" cannot list resource "secrets"`)))
 			Expect(countConfigMaps(ctx, tenant)).To(Equal(3))
 			permit(ctx, tenant, "records", operator, "'' | secrets | list")
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(countConfigMaps(ctx, tenant)).To(BeZero())
 		})
 
@@ -152,8 +152,8 @@ var _ = Describe("Lost inventories without the right to list dependents:", func(
 			HavePrefix("False Deleting: waiting until deleted: ConfigMap "+there+"/far"),
 			ContainSubstring("listed in "+there+" only")))
 		letGo(ctx, far)
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: here}})
 		Expect(countConfigMaps(ctx, there)).To(BeZero())
 	})
 })

@@ -52,7 +52,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 				ContainSubstring("remove the operator's finalizer")))
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
@@ -67,7 +67,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		runOperator(t.operator, t.options)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, t.operator, t.namespace)).To(ContainElement("patch configmaps/before"))
 	})
 
@@ -110,7 +110,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		Expect(recordNames(ctx, t.namespace)).To(HaveLen(1))
 		permit(ctx, t.namespace, "again", t.operator, onSecrets)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(recordNames(ctx, t.namespace)).To(BeEmpty())
 	})
 
@@ -120,7 +120,7 @@ var _ = Describe("Records in Secrets without the right to list Secrets, after th
 		runOperator(t.operator, t.options)
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 })

@@ -54,7 +54,7 @@ var _ = Describe("Additional managed types:", func() {
 		Expect(verbs(changes(ctx, mark, "patch"))).To(Equal([]string{"patch configmaps 201", "patch gizmos 201"}))
 		mark = markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(verbs(changes(ctx, mark, "delete"))).To(Equal([]string{"delete gizmos 200", "delete configmaps 200"}))
 	})
 
@@ -70,7 +70,7 @@ var _ = Describe("Additional managed types:", func() {
 			HavePrefix("True ForeignInstances"), ContainSubstring(elsewhere+"/theirs"), Not(ContainSubstring("own"))))
 		Expect(changes(ctx, mark, "delete")).To(BeEmpty())
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	},
 		Entry("group and kind", func() (string, string) { return group, "Gizmo" }),
 		Entry("a group", func() (string, string) { return group, "*" }),
@@ -100,7 +100,7 @@ var _ = Describe("Additional managed types:", func() {
 		permit(ctx, "", operator+"-gizmos", user, group+" | gizmos | get, list")
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring(elsewhere+"/theirs"))
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a deletion uses the additional managed types of the last apply, although the spec was "+
@@ -113,7 +113,7 @@ var _ = Describe("Additional managed types:", func() {
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a deletion uses the additional managed types in the spec if the status was emptied before", func(ctx SpecContext) {
@@ -132,7 +132,7 @@ var _ = Describe("Additional managed types:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, ContainSubstring("theirs"))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an additional managed type that the API server does not serve blocks neither an apply "+
@@ -140,7 +140,7 @@ var _ = Describe("Additional managed types:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("settings", "a"), managing("nobody.example.org", "Nothing"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an additional managed type with an invalid pattern is refused before anything is written", func(ctx SpecContext) {

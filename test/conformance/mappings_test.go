@@ -69,7 +69,7 @@ var _ = Describe("API groups that get another version later:", func() {
 		changeManifests(ctx, g, together(first, gizmo(widgetDefinition(group))))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	},
 		Entry("watches definitions", operatorOptions{}),
 		Entry("has no right to watch definitions", operatorOptions{transport: unfollowed}),
@@ -92,6 +92,6 @@ var _ = Describe("API groups that get another version later:", func() {
 		// The mapper reads discovery once, and the capabilities once, and both read it again after a burst of events.
 		Expect(readings.Load()).To(BeNumerically("<=", 6))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

@@ -91,7 +91,7 @@ var _ = Describe("The metrics of an operator:", func() {
 
 		By("deleting the component and its dependents")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(seriesOf(operator, "requests_total")).To(And(
 			HaveKeyWithValue("requests_total{code=200,group=,kind=ConfigMap,verb=delete}", float64(n)),
 			HaveKeyWithValue("requests_total{code=200,group=apps,kind=Deployment,verb=delete}", 1.0)))
@@ -130,7 +130,7 @@ var _ = Describe("The metrics of an operator:", func() {
 
 		By("deleting the component")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		settle(ctx, operator)
 		Expect(seriesOf(operator, "component_state")).To(BeEmpty())
 		Expect(seriesOf(operator, "component_dependents")).To(BeEmpty())
@@ -158,7 +158,7 @@ var _ = Describe("The metrics of an operator:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Spec.Suspend = true })
 		expectCondition(ctx, g, "Ready", "Suspended")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Eventually(ctx, func() map[string]float64 { return seriesOf(operator, "passes_total") }).Should(And(
 			HaveKey("passes_total{outcome=Ready}"), HaveKeyWithValue("passes_total{outcome=Stalled}", 1.0),
 			HaveKeyWithValue("passes_total{outcome=Suspended}", 1.0), HaveKeyWithValue("passes_total{outcome=Deleted}", 1.0)))
@@ -199,7 +199,7 @@ var _ = Describe("The metrics of an operator:", func() {
 			return series(operator)
 		}).Should(HaveKeyWithValue(conflicts, 1.0))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		settle(ctx, operator)
 		Expect(series(operator)).NotTo(HaveKey(conflicts))
 	})

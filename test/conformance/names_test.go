@@ -107,7 +107,7 @@ var _ = Describe("Names of the components of others:", func() {
 		expectNames(ctx, g, metav1alpha1.ConditionStalled, "exist (1), which the identity of the component may not get",
 			group+" | widgets | get", green+"/their-project")
 		remove(ctx, theirs[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("objects of others in a namespace that is to be deleted are counted, and named only if the identity of the "+
@@ -122,6 +122,6 @@ var _ = Describe("Names of the components of others:", func() {
 			"would be deleted with it (1), which the identity of the component may not get",
 			"'' | configmaps | get", inner+"/their-project")
 		remove(ctx, theirs[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

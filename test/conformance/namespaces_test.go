@@ -50,7 +50,7 @@ var _ = Describe("Missing namespaces:", func() {
 			Expect(current(ctx, g).Status.Inventory).To(HaveLen(5))
 
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(countConfigMaps(ctx, inner)).To(BeZero())
 			Expect(mustGet(ctx, "v1", "Namespace", "", inner).GetDeletionTimestamp()).To(BeNil())
 		})

@@ -82,7 +82,7 @@ var _ = Describe("Inventories that a newer version wrote:", func() {
 			To(BeEmpty())
 		setLines(ctx, before)
 		requestPass(ctx, g, operator)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

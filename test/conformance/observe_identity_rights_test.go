@@ -53,8 +53,8 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		withdraw(ctx, t.namespace, "deployer")
 		t.cutter.cut()
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.namespace))
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.namespace}})
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
 	})
 
@@ -79,7 +79,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1),
 			"the dependent that may release the held object was deleted too early")
 		letGo(ctx, far)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 
@@ -96,7 +96,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 			And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+t.namespace+"/settings"),
 				ContainSubstring(t.account)))
 		permit(ctx, t.namespace, "again", t.account, rightsOnConfigs)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(BeZero())
 	})
 

@@ -77,7 +77,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		expectReady(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace)).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, t.namespace) + countConfigMaps(ctx, other)).To(BeZero())
 
 		made := t.requests(ctx, mark)
@@ -214,7 +214,7 @@ var _ = Describe("An operator that watches as the components' identities:", func
 		permit(ctx, "", t.operator+"-widgets", t.account, group+" | widgets | get, list, watch")
 		blocked("theirs")
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(verbs(t.requests(ctx, 0).Resource("widgets").As(""))).To(BeEmpty())
 	})
 })

@@ -34,8 +34,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		remove(ctx, g)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
 		cutter.cut()
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
 		Expect(countConfigMaps(ctx, t.there)).To(Equal(1),
 			"in the other namespace, the dependent must be deleted and the object of another owner must remain")
 
@@ -60,8 +60,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 			return err
 		}).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		runOperator(t.operator, t.options())
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
@@ -85,8 +85,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		remove(ctx, g)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
 		cutter.cut()
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 
@@ -115,8 +115,8 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady,
 			And(HavePrefix("False Retrying"), ContainSubstring(`cannot get resource "secrets"`)))
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", t.here))
-		expectGone(ctx, g)
-		expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: t.here}})
 		Expect(countConfigMaps(ctx, t.there)).To(BeZero())
 	})
 })

@@ -93,7 +93,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		expectReady(ctx, g)
 		Expect(countConfigMaps(ctx, t.here)).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, t.here) + countConfigMaps(ctx, t.there)).To(BeZero())
 
 		made := t.requests(ctx, mark)
@@ -128,7 +128,7 @@ var _ = Describe("An operator that watches some namespaces:", func() {
 		permit(ctx, elsewhere, "watch", t.operator, "'' | configmaps | list, watch")
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, HaveSuffix("2 dependents are ready"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, elsewhere)).To(BeZero())
 	})
 

@@ -97,7 +97,7 @@ var _ = Describe("Objects that a component only observes:", func() {
 
 		By("the component is deleted")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(mustGet(ctx, "v1", "Service", namespace, "db").GetDeletionTimestamp()).To(BeNil())
 		Expect(requestsSince(ctx, 0, operator).Resource("services").Writes()).To(BeEmpty())
@@ -130,7 +130,7 @@ var _ = Describe("Objects that a component only observes:", func() {
 		settle(ctx, operator)
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(2), "the dependents stay")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(inNamespace(requestsSince(ctx, 0, operator), namespace).Resource("services").Writes()).To(BeEmpty())
 	})
 
@@ -153,7 +153,7 @@ var _ = Describe("Objects that a component only observes:", func() {
 		changeManifests(ctx, g, configMap("ours", "x"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "Service", namespace, "db").GetUID()).To(Equal(before.GetUID()))
 	})
 

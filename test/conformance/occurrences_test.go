@@ -151,7 +151,7 @@ var _ = Describe("Dependents with several orders:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(HavePrefix("False DependentsNotReady"),
 			ContainSubstring("/web")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "batch/v1", "Job", g.Namespace, "twice")
 		Expect(err).To(HaveOccurred())
 	})

@@ -199,7 +199,7 @@ var _ = Describe("Fields that exclude each other:", func() {
 			}
 			for _, g := range gadgets {
 				remove(ctx, g)
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 			}
 		})
 	}
@@ -339,7 +339,7 @@ var _ = Describe("Fields that exclude each other:", func() {
 			ContainSubstring(`kubectl patch apiservice.apiregistration.k8s.io v1.`+group+` --type=json `+
 				`-p '[{"op":"remove","path":"/spec/caBundle"},{"op":"add","path":"/spec/insecureSkipTLSVerify","value":true}]'`)))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the message about a refused custom resource names the fields that others have set, their managers "+
@@ -363,7 +363,7 @@ var _ = Describe("Fields that exclude each other:", func() {
 					"if the manifest excludes it, stop whatever sets it, and remove it: kubectl edit -n "+namespace+" widget."+
 					group+" one")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a refusal for another reason costs no further request", func(ctx SpecContext) {

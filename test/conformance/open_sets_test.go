@@ -218,7 +218,7 @@ var _ = Describe("Exports in renderings:", func() {
 		g := newGadget(ctx, namespace, "app", together(service(), configMap("old", "x"), withHost), servedBy(operator))
 		waits(ctx, g, "export dbHost")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

@@ -154,7 +154,7 @@ webhooks:
 
 		By("deleting the other stages")
 		letGo(ctx, pod)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deletions()[4:]).To(Equal([]string{
 			"configmaps/settings", "customresourcedefinitions/widgets." + group,
 			"clusterroles/" + namespace, "namespaces/" + inside,
@@ -169,7 +169,7 @@ webhooks:
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(deletionsOf(ctx, mark, namespace, "")).
 			To(Equal([]string{"configmaps/e", "configmaps/c", "configmaps/a", "configmaps/b", "configmaps/d"}))
 	})

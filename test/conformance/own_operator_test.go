@@ -76,7 +76,7 @@ subjects: [{kind: ServiceAccount, name: runner, namespace: %[1]s}]`, tools)
 
 		By("deleting the component")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		expectReleased(ctx, operator, live("v1", "ServiceAccount", tools, "runner"))
 		expectReleased(ctx, operator, live("rbac.authorization.k8s.io/v1", "ClusterRole", "", tools))
 		expectReleased(ctx, operator, live("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", tools))

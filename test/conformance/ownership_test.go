@@ -106,7 +106,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 					"/owner-id"]]++
 			}
 			remove(ctx, gadgets[0])
-			expectGone(ctx, gadgets[0])
+			expectNotFound(ctx, gadgets[0])
 			expectReady(ctx, gadgets[1])
 		})
 	})
@@ -173,7 +173,7 @@ var _ = Describe("Objects that exist before they are applied:", func() {
 		expectCondition(ctx, second, metav1alpha1.ConditionStalled, And(HavePrefix("True OwnershipConflict"),
 			ContainSubstring(target+"/shared"), ContainSubstring(operatorName)))
 		remove(ctx, second)
-		expectGone(ctx, second)
+		expectNotFound(ctx, second)
 		Expect(mustGet(ctx, "v1", "ConfigMap", target, "shared").Object["data"]).To(HaveKeyWithValue("value", "first"))
 		expectReady(ctx, first)
 		Expect(succeeded(writes(ctx, operatorName, target))).To(HaveLen(2))

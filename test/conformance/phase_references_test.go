@@ -31,7 +31,7 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		done := story(ctx, mark, operator, namespace)
 		ran := -1
 		at := map[string]int{}
@@ -65,7 +65,7 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 			before := mustGet(ctx, "batch/v1", "Job", namespace, "task").GetUID()
 			shared := mustGet(ctx, "v1", "ConfigMap", namespace, "shared").GetUID()
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(configMapExists(ctx, namespace, "settings")).To(BeFalse())
 			for _, o := range []*unstructured.Unstructured{
 				mustGet(ctx, "v1", "ConfigMap", namespace, "shared"),
@@ -105,7 +105,7 @@ var _ = Describe("Dependents that a deletion phase needs:", func() {
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		done := story(ctx, mark, operator, namespace)
 		Expect(slices.Index(done, "delete serviceaccounts/teller")).
 			To(BeNumerically(">", slices.IndexFunc(done, func(step string) bool {

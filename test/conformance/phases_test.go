@@ -137,7 +137,7 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 		Eventually(ctx, func() []corev1.Secret { return records(ctx, namespace) }).Should(BeEmpty())
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 	})
 
@@ -192,7 +192,7 @@ var _ = Describe("The Secret with the objects of deletion phases:", func() {
 			Expect(len(records(ctx, namespace))).To(BeNumerically(">", 1))
 			mark := markAudit(ctx)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(story(ctx, mark, operatorName, namespace)).To(ContainElements("patch configmaps/one", "patch configmaps/two",
 				"delete configmaps/one", "delete configmaps/two"))
 			Expect(records(ctx, namespace)).To(BeEmpty())
@@ -213,7 +213,7 @@ var _ = Describe("Deletions with phases:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, "GenerateFailed")
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(records(ctx, namespace)).To(BeEmpty())
 		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool {
 			return strings.Contains(s,
@@ -247,8 +247,8 @@ var _ = Describe("Deletions with phases:", func() {
 				To(Equal(theirs.GetResourceVersion()))
 
 			change(ctx, g, adopting(metav1alpha1.AdoptRule{Kind: "ConfigMap", Name: "input"}))
-			expectGone(ctx, g)
-			expectGone(ctx, theirs)
+			expectNotFound(ctx, g)
+			expectNotFound(ctx, theirs)
 		})
 	}
 
@@ -264,7 +264,7 @@ var _ = Describe("Deletions with phases:", func() {
 		settle(ctx, operator)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")))
 		expectReleasedBy(mustGet(ctx, "v1", "ConfigMap", namespace, "settings"), operator, namespace, "app")
 		Expect(records(ctx, namespace)).To(BeEmpty())
@@ -288,7 +288,7 @@ var _ = Describe("Deletions with phases:", func() {
 		failed := &batchv1.Job{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "clean"}, failed)).To(Succeed())
 		Expect(k8s.Delete(ctx, failed, client.PropagationPolicy("Background"))).To(Succeed())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)[1:3]).To(ConsistOf("patch jobs/clean", "delete jobs/clean"))
 	})
 
@@ -322,7 +322,7 @@ var _ = Describe("Deletions with phases:", func() {
 		By("succeeding")
 		labelNode(ctx, label)
 		requestPass(ctx, g, operator)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operator, namespace)[4]).To(Equal("patch jobs/clean"))
 	})
 
@@ -337,7 +337,7 @@ var _ = Describe("Deletions with phases:", func() {
 		settle(ctx, operatorName)
 		Expect(story(ctx, mark, operatorName, namespace)).To(BeEmpty())
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 	})
 
@@ -354,7 +354,7 @@ var _ = Describe("Deletions with phases:", func() {
 			HavePrefix("True Deleting"), ContainSubstring("skipped, because the namespace is being deleted: Job.batch "+
 				namespace+"/clean")))
 		letGo(ctx, held)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
@@ -366,7 +366,7 @@ var _ = Describe("Deletions with phases:", func() {
 			func(g *gadget.Gadget) { g.Spec.RetryInterval = seconds(1) })
 		expectReady(ctx, g)
 		remove(ctx, definition)
-		expectGone(ctx, definition)
+		expectNotFound(ctx, definition)
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, And(ContainSubstring("phase post-delete"),
@@ -376,7 +376,7 @@ var _ = Describe("Deletions with phases:", func() {
 		DeferCleanup(func(ctx SpecContext) {
 			remove(ctx, mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", definition.GetName()))
 		})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		told := slices.DeleteFunc(story(ctx, mark, operatorName, namespace), func(s string) bool {
 			return strings.Contains(s,
 				" secrets/")
@@ -403,7 +403,7 @@ var _ = Describe("Deletions with phases:", func() {
 		mark := markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operator, namespace)).To(Equal([]string{"delete configmaps/settings"}))
 		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).
 			Should(ConsistOf(ContainSubstring(found[0].Name)))
@@ -436,7 +436,7 @@ var _ = Describe("Deletions with phases:", func() {
 			Expect(forecast.LostPhases).To(BeEmpty())
 			mark := markAudit(ctx)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(story(ctx, mark, operator, namespace)).To(ContainElement("patch jobs/clean"))
 			Expect(records(ctx, namespace)).To(BeEmpty())
 		})
@@ -450,7 +450,7 @@ var _ = Describe("Deletions with phases:", func() {
 		remove(ctx, &records(ctx, namespace)[0])
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operatorName, namespace)[0]).To(Equal("patch jobs/clean"))
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
@@ -486,7 +486,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 			cut(ctx, operator, &crash{counts: counts(namespace), after: 1, unanswered: true})
 			remove(ctx, g)
 			runOperator(operator, operatorOptions{})
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(records(ctx, namespace)).To(BeEmpty())
 			Expect(story(ctx, 0, operator, namespace)).NotTo(ContainElement(ContainSubstring("jobs/")),
 				"the objects of deletion phases must not be applied, because no dependent was applied")
@@ -534,7 +534,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		g := lost(ctx, namespace, operator, oneJob("clean", preDelete(operator)))
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(records(ctx, namespace)).To(BeEmpty())
 	})
 
@@ -551,7 +551,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 		Expect(k8s.Status().Update(ctx, emptied)).To(Succeed())
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("the inventory is rebuilt completely if the operator crashes before it stores the objects of deletion "+
@@ -591,7 +591,7 @@ var _ = Describe("Crashes with deletion phases:", func() {
 				Eventually(ctx, func() bool { return c.crashed.Load() || isAbsent(ctx, g) }).Should(BeTrue())
 				stop()
 				runOperator(operator, operatorOptions{})
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 				created := slices.DeleteFunc(story(ctx, mark, operator, namespace), func(s string) bool {
 					return !strings.HasPrefix(
 						s, "patch jobs/")

@@ -228,7 +228,7 @@ var _ = Describe("Large pinned renderings:", func() {
 			Fail("the password changed")
 		}
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 })

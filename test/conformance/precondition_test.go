@@ -143,7 +143,7 @@ var _ = Describe("Objects whose owner changes right before a write:", func() {
 			expectReady(ctx, g)
 			arm(0)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "settings"}, newConfigMap("", ""))).To(Succeed())
 		})
 	}
@@ -172,7 +172,7 @@ var _ = Describe("The deletion of workloads:", func() {
 		changeManifests(ctx, g, together(configMap("settings", "a"), deployment("web")))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(pods()).To(BeZero())
 	})
 })

@@ -48,7 +48,7 @@ var _ = Describe("Types in several versions:", func() {
 		Eventually(ctx, func() any { return mustGet(ctx, group+"/v2", "Widget", namespace, "one").Object["spec"] }).
 			Should(HaveKeyWithValue("size", int64(1)))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -89,7 +89,7 @@ var _ = Describe("Components under load:", slow, func() {
 			remove(ctx, g)
 		}
 		for _, g := range gadgets {
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
@@ -107,7 +107,7 @@ var _ = Describe("Components under load:", slow, func() {
 			found.Spec.Manifests = configMaps("more", 5+i, "a")
 			_ = k8s.Update(ctx, found) // The component may have been deleted or changed.
 		}
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 })

@@ -264,7 +264,7 @@ var _ = Describe("Previews of deletions:", func() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(forecast.Stuck()).To(BeFalse())
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		expectTold(doneTo(requestsSince(ctx, mark, operatorName), namespace, forecast), turns(forecast))
 	})
 
@@ -287,7 +287,7 @@ var _ = Describe("Previews of deletions:", func() {
 		Expect(effects(forecast)).To(Equal([]string{"Delete a", "Delete widgets." + group}))
 		patch(ctx, g, `{"metadata": {"finalizers": ["`+operatorName+`/finalizer"]}}`)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 

@@ -287,7 +287,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		By("deleting")
 		mark = markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(written(ctx, s, mark)).To(ContainElements("patch jobs/clean", "patch jobs/always", "patch jobs/last"))
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
@@ -349,7 +349,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 		By("deleting")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
 
@@ -374,7 +374,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 		By("deleting")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, s.namespace, "later")).To(BeFalse())
 		Expect(content(ctx, "ConfigMap", s.namespace, "given")).To(HaveKeyWithValue("value", "given"), "it belongs to others")
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
@@ -425,7 +425,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		By("deleting")
 		mark = markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		deleted := story(ctx, mark, s.operator, s.namespace)
 		Expect(deleted).To(ContainElements("delete jobs/twice", "delete secrets/credentials", "delete configmaps/member"))
 		Expect(indexOf(deleted, "delete configmaps/after")).
@@ -471,7 +471,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 
 			By("deleting")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(records(ctx, s.namespace)).To(BeEmpty())
 		})
 	}
@@ -482,7 +482,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
 		Expect(written(ctx, s, mark)).To(BeEmpty())
 		letGo(ctx, mustGet(ctx, "v1", "ConfigMap", s.namespace, "held"))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(written(ctx, s, mark)).To(Equal([]string{"patch jobs/last", "delete jobs/last"}))
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
@@ -504,7 +504,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		Expect(current(ctx, g).Status.State).To(Equal(metav1alpha1.StateDeleting))
 		Expect(written(ctx, s, mark)).To(BeEmpty())
 		letGo(ctx, mustGet(ctx, "v1", "ConfigMap", s.namespace, "held"))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(written(ctx, s, mark)).To(Equal([]string{"patch jobs/last", "delete jobs/last"}))
 		Expect(records(ctx, s.namespace)).To(BeEmpty())
 	})
@@ -542,7 +542,7 @@ var _ = Describe("Components of each shape that the previous version of the oper
 		expectReady(ctx, g)
 		Expect(writes(ctx)).To(Equal([]string{"update configmaps/settings"}))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(writes(ctx)[1:]).To(ConsistOf("delete configmaps/settings", "delete configmaps/other"))
 	})
 })

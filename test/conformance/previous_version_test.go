@@ -226,7 +226,7 @@ var _ = Describe("Components that the previous version of the operator reconcile
 		mark = markAudit(ctx)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{generate: generate, component: options})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(story(ctx, mark, operator, g.Namespace)).To(ContainElement("patch jobs/clean"))
 		Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
 		Eventually(ctx, func() []corev1.Secret {

@@ -16,7 +16,7 @@ var _ = Describe("A deletion with the propagation policy Orphan:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		Expect(k8s.Delete(ctx, g, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "deleted")).To(BeFalse())
 		Expect(configMapExists(ctx, namespace, "kept")).To(BeTrue())
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "OrphanIgnored") }).Should(ConsistOf(
@@ -28,7 +28,7 @@ var _ = Describe("A deletion with the propagation policy Orphan:", func() {
 		g := newGadget(ctx, namespace, "app", configMap("deleted", "a"))
 		expectReady(ctx, g)
 		Expect(k8s.Delete(ctx, g, client.PropagationPolicy(metav1.DeletePropagationBackground))).To(Succeed())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(notesOf(ctx, namespace, "OrphanIgnored")).To(BeEmpty())
 	})
 })

@@ -151,7 +151,7 @@ var _ = Describe("Public charts:", func() {
 		g := newGadget(ctx, namespace, "edge", "unused", servedBy(operator))
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(client.IgnoreNotFound(k8s.Delete(ctx, g))).To(Succeed())
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 		return g
 	}
@@ -231,7 +231,7 @@ var _ = Describe("Public charts:", func() {
 
 		mark = markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		deletes := updates(ctx, mark)
 		expectOrder(deletes, "delete deployments/"+ingress, "delete deployments/"+dns, "delete services/"+ingress)
 	})

@@ -202,7 +202,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		Expect(exists(ctx, namespace, "scratch")).To(BeTrue())
 		Expect(entryOf(ctx, g, "scratch")).To(purged)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(exists(ctx, namespace, "scratch")).To(BeTrue())
 	})
 
@@ -214,7 +214,7 @@ var _ = Describe("Dependents with a purge order:", func() {
 		expectReady(ctx, g)
 		mark := markAudit(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(verbs(inNamespace(requestsSince(ctx, mark, operator), g.Namespace).Resource("configmaps"))).To(BeEmpty())
 	})
 

@@ -161,7 +161,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 
 		By("deleting the component, which leaves no Secrets of pinned renderings")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 		stop()
 	})
@@ -180,7 +180,7 @@ data: {password: {{ $password | b64enc }}, fixed: YQ==}
 		Expect(content(ctx, "Secret", namespace, "one")["password"]).To(Equal(password))
 		Expect(content(ctx, "Secret", namespace, "two")["password"]).To(Equal(password))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(keptSets(ctx, namespace)).To(BeEmpty())
 	})
 

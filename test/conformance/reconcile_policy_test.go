@@ -182,7 +182,7 @@ var _ = Describe("Reconcile policies:", func() {
 			Eventually(ctx, func() bool { return configMapExists(ctx, g.Namespace, "one") }).Should(BeTrue())
 			Expect(value(ctx, g.Namespace, "one")).To(Equal("b"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(configMapExists(ctx, g.Namespace, "one")).To(BeFalse())
 		})
 
@@ -210,7 +210,7 @@ var _ = Describe("Reconcile policies:", func() {
 			create(ctx, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one, namespace: "+namespace+"}\ndata: {theirs: x}")
 			expectReady(ctx, g)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			Expect(configMapExists(ctx, namespace, "one")).To(BeTrue(),
 				"the component did not create the object, so it does not delete it")
 		})
@@ -244,7 +244,7 @@ var _ = Describe("Reconcile policies:", func() {
 		loseStatus(ctx, g)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "theirs")).To(BeTrue())
 		Expect(configMapExists(ctx, namespace, "ours")).To(BeFalse())
 	})
@@ -295,7 +295,7 @@ var _ = Describe("Reconcile policies:", func() {
 		expectReady(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 

@@ -138,7 +138,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		writeBack(ctx, g, older)
 		remove(ctx, g)
 		runOperator(operator, operatorOptions{})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "copy").GetUID()).To(Equal(copied.GetUID()))
 		Expect(countConfigMaps(ctx, namespace)).To(Equal(1))
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RecordChanged") }).Should(ConsistOf(
@@ -165,7 +165,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(mustGet(ctx, "v1", "ConfigMap", namespace, "newer").GetUID()).To(Equal(theirs.GetUID()))
 	})
 
@@ -215,7 +215,7 @@ var _ = Describe("Records of dependents that another client changed:", func() {
 		}
 		for _, each := range []*gadget.Gadget{victim, g} {
 			remove(ctx, each)
-			expectGone(ctx, each)
+			expectNotFound(ctx, each)
 		}
 	})
 

@@ -64,7 +64,7 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 			remove(ctx, e.Gadget)
 		}
 		for _, e := range all {
-			expectGone(ctx, e.Gadget)
+			expectNotFound(ctx, e.Gadget)
 			Expect(configMapExists(ctx, places[e.Name], e.Name)).To(BeFalse())
 		}
 	}
@@ -195,7 +195,7 @@ var _ = Describe("Records of dependents that another client forged:", func() {
 		Eventually(ctx, func() any { return content(ctx, "ConfigMap", namespace, "app")["value"] }).Should(Equal("b"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(configMapExists(ctx, namespace, "app")).To(BeFalse())
 		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
 	})

@@ -72,7 +72,7 @@ var _ = Describe("Secrets with records whose marks another client edited:", func
 	expectEnd := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(secretsOf(ctx, g.Namespace)).To(BeEmpty())
 		Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
 	}
@@ -136,7 +136,7 @@ var _ = Describe("Secrets with records whose marks another client edited:", func
 		runOperator(operator, options())
 		for _, name := range slices.Sorted(maps.Keys(gadgets)) {
 			By(name)
-			expectGone(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: gadgets[name].Namespace}})
+			expectNotFound(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: gadgets[name].Namespace}})
 		}
 	})
 
@@ -153,7 +153,7 @@ var _ = Describe("Secrets with records whose marks another client edited:", func
 		}
 		Expect(k8s.Create(ctx, theirs, client.FieldOwner(backupTool))).To(Succeed())
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(secretsOf(ctx, g.Namespace)).To(Equal([]string{secret.Name}))
 	})
 })

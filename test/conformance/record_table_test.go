@@ -251,7 +251,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 			remove(ctx, e.Gadget)
 		}
 		for _, e := range all {
-			expectGone(ctx, e.Gadget)
+			expectNotFound(ctx, e.Gadget)
 		}
 		Eventually(ctx, func() []string { return lostPhases(ctx, namespace) }).
 			Should(And(HaveLen(2), HaveEach(ContainSubstring("does not match its digest"))))
@@ -294,7 +294,7 @@ var _ = Describe("Edited records of dependents:", slow, func() {
 		mark := markAudit(ctx)
 		remove(ctx, all[0].Gadget)
 		runOperator(operator, options)
-		expectGone(ctx, all[0].Gadget)
+		expectNotFound(ctx, all[0].Gadget)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(secretsOf(ctx, namespace)).To(BeEmpty())
 		Expect(story(ctx, mark, operator, namespace)).To(ContainElement("patch configmaps/app-before"))

@@ -136,7 +136,7 @@ var _ = Describe("Immutable fields:", func() {
 				remove(ctx, g)
 			}
 			for _, g := range gadgets {
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 			}
 			remove(ctx, definition)
 		})
@@ -191,6 +191,6 @@ var _ = Describe("Dependents with the update policy recreate:", func() {
 		Expect(mustGet(ctx, "apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets."+group).GetUID()).
 			To(Equal(before))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

@@ -22,7 +22,7 @@ var _ = Describe("Components that cannot be applied:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True InvalidManifests"),
 			ContainSubstring("the component itself")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a component that renders a kind whose objects the API server does not store, such as a TokenReview, fails, and "+
@@ -33,7 +33,7 @@ var _ = Describe("Components that cannot be applied:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled,
 			And(HavePrefix("True DependentFailed"), ContainSubstring("cannot be a dependent")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	DescribeTable("a dependent that is too large is named in the condition, and the other dependents "+
@@ -54,7 +54,7 @@ var _ = Describe("Components that cannot be applied:", func() {
 			"the message is too long: it must not quote the object")
 		mustGet(ctx, "v1", "ConfigMap", namespace, "sibling")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	},
 		Entry("too large for etcd", 1600<<10, "apiVersion: %s/v1\nkind: Widget\nmetadata: {name: large}\nspec: {text: %q}",
 			"too large"),

@@ -50,7 +50,7 @@ var _ = Describe("An object that the API server serves in two groups:", func() {
 			Expect(current(ctx, g).Status.Dependents.Total).To(Equal(int32(2)))
 		}
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(team()).To(ContainSubstring("not found"))
 	})
 
@@ -78,6 +78,6 @@ var _ = Describe("An object that the API server serves in two groups:", func() {
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.Dependents.Total).To(Equal(int32(1)))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })

@@ -362,8 +362,8 @@ var _ = Describe("Repair conflicts:", func() {
 		Eventually(ctx, hasRepairConflict(ctx, g)).Should(BeTrue())
 		stop()
 		remove(ctx, g)
-		expectGone(ctx, g)
-		expectGone(ctx, newConfigMap(namespace, "settings"))
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, newConfigMap(namespace, "settings"))
 	})
 
 	It("three writes of a default by a starting controller, or one foreign edit of each of many dependents, cause no "+

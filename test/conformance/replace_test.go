@@ -72,7 +72,7 @@ webhooks:
 			Expect(field(crd(), "spec", "conversion", "webhook", "clientConfig", "service", "name")).To(Equal("b"))
 			Expect(field(crd(), "spec", "conversion", "webhook", "clientConfig", "caBundle")).To(Equal(bundle))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 
 		It("the status of a type without the subresource status is kept through an upgrade, except the fields in the "+
@@ -99,9 +99,9 @@ webhooks:
 			Expect(mustGet(ctx, group+"/v1", "Widget", namespace, "two").Object["status"]).
 				To(Equal(map[string]any{"phase": "New"}))
 			remove(ctx, other)
-			expectGone(ctx, other)
+			expectNotFound(ctx, other)
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 	}
 })

@@ -58,7 +58,7 @@ var _ = Describe("Restores of backups:", func() {
 			}
 			home := mustGet(ctx, "v1", "Namespace", "", namespace)
 			remove(ctx, home)
-			expectGone(ctx, home)
+			expectNotFound(ctx, home)
 
 			home.SetFinalizers(nil)
 			home.Object["spec"] = map[string]any{}
@@ -84,7 +84,7 @@ var _ = Describe("Restores of backups:", func() {
 			Eventually(ctx, func() bool { return configMapExists(ctx, namespace, "other") }).Should(BeFalse())
 			expectReady(ctx, saved)
 			remove(ctx, saved)
-			expectGone(ctx, saved)
+			expectNotFound(ctx, saved)
 			Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		})
 	}
@@ -99,7 +99,7 @@ var _ = Describe("Restores of backups:", func() {
 			patch(ctx, newConfigMap(namespace, "settings"), `{"data":{"user":"theirs"}}`)
 			backup := mustGet(ctx, "v1", "ConfigMap", namespace, "settings")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			adopts := adopting()
 			if moved {
 				moveFrom(previous, backup)
@@ -160,7 +160,7 @@ var _ = Describe("Restores of backups:", func() {
 			expectReady(ctx, g)
 			backup := mustGet(ctx, "v1", "Secret", namespace, "login")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			return backup
 		}
 
@@ -189,7 +189,7 @@ var _ = Describe("Restores of backups:", func() {
 				servedBy(operator), func(g *gadget.Gadget) { g.Spec.Policies.Adoption = metav1alpha1.AdoptAlways })
 			expectReady(ctx, two)
 			remove(ctx, one)
-			expectGone(ctx, one)
+			expectNotFound(ctx, one)
 			Expect(content(ctx, "Secret", namespace, "login")).To(Equal(password))
 			Expect(content(ctx, "ConfigMap", namespace, "other")).To(Equal(value))
 		})

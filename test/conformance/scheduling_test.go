@@ -260,7 +260,7 @@ var _ = Describe("The schedule of passes:", func() {
 		expectReady(ctx, g)
 		Eventually(ctx, limiter.passed.Load).Should(BeNumerically(">=", 1))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Eventually(ctx, limiter.forgotten.Load).Should(BeNumerically(">=", 1))
 	})
 

@@ -80,7 +80,7 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 					mark := markAudit(ctx)
 					runOperator(operator, options)
 					if step.to == 0 {
-						expectGone(ctx, g)
+						expectNotFound(ctx, g)
 						Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 						Expect(inventories(ctx, namespace)).To(BeEmpty())
 						return
@@ -95,7 +95,7 @@ var _ = Describe("Crashes with an inventory in Secrets:", slow, func() {
 					Eventually(ctx, func() []string { return namesOf(inventories(ctx, namespace)) }).Should(ConsistOf(wanted),
 						"the records that the crashed operator left were not deleted")
 					remove(ctx, g)
-					expectGone(ctx, g)
+					expectNotFound(ctx, g)
 					Expect(inventories(ctx, namespace)).To(BeEmpty(), "the records were not deleted with the component")
 					if step.from == 0 {
 						return // If only the finalizer exists, the next operator searches for dependents.

@@ -201,7 +201,7 @@ var _ = Describe("Large inventories:", func() {
 		remove(ctx, g)
 		mark := markAudit(ctx)
 		run(nil)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Expect(inventories(ctx, namespace)).To(BeEmpty())
 		requests := inNamespace(requestsSince(ctx, mark, operator), namespace)
@@ -219,8 +219,8 @@ var _ = Describe("Large inventories:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring("cm-3"))
 		Expect(inventoryOfGadget(ctx, g)).To(HaveKey("cm-3"))
 		letGo(ctx, held)
-		expectGone(ctx, g)
-		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
 	})
 
 	It("no finalizer stays on the Secrets of a large inventory if the component's "+
@@ -231,7 +231,7 @@ var _ = Describe("Large inventories:", func() {
 		change(ctx, g, func(g *gadget.Gadget) { g.Finalizers = append(g.Finalizers, "example.com/hold") })
 		remove(ctx, g)
 		letGo(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})
 
@@ -245,7 +245,7 @@ var _ = Describe("Large inventories:", func() {
 		changeManifests(ctx, g, configMaps("cm", few, "a"))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -294,9 +294,9 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", slow
 		stop()
 		Expect(countConfigMaps(ctx, other)).To(BeNumerically(">", 1500))
 		runOperator(operator, operatorOptions{component: spilling})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, other)).To(BeZero())
-		expectGone(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
+		expectNotFound(ctx, mustGet(ctx, "v1", "Namespace", "", g.Namespace))
 	}, SpecTimeout(5*time.Minute))
 
 	It("after the loss of a large inventory in a namespace that is being deleted, dependents are searched once, and a "+
@@ -306,7 +306,7 @@ var _ = Describe("Large inventories in a namespace that is being deleted:", slow
 			"metadata: {namespace: "+other+", ", 1))
 		mark := markAudit(ctx)
 		runOperator(operator, operatorOptions{component: spilling})
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		requests := auditEvents(ctx)[mark:].UserAgent(userAgent(operator))
 		Expect(inNamespace(requests, other).Resource("jobs").Verb("patch").Code(201)).To(HaveLen(1),
 			"the Job is created once, although its completion takes at least two passes")
@@ -333,7 +333,7 @@ var _ = Describe("Two operators of the same name with a large inventory:", func(
 		settle(ctx, operator)
 		Expect(inventoryOfGadget(ctx, g)).To(And(HaveLen(many), Equal(ownedConfigMaps(ctx, operator, namespace))))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 		Eventually(ctx, func() []corev1.Secret { return inventories(ctx, namespace) }).Should(BeEmpty())
 	})

@@ -300,7 +300,7 @@ var _ = Describe("New versions of a type:", func() {
 				Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
 					Should(HaveKeyWithValue("size", int64(2)))
 				remove(ctx, g)
-				expectGone(ctx, g)
+				expectNotFound(ctx, g)
 			})
 		}
 	}

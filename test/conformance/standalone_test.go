@@ -164,7 +164,7 @@ func (s *standalone) lose(ctx context.Context) {
 	Expect(secret).NotTo(BeNil())
 	patch(ctx, secret, `{"metadata":{"finalizers":null}}`)
 	remove(ctx, secret)
-	expectGone(ctx, secret)
+	expectNotFound(ctx, secret)
 }
 
 // tells returns the writes of a process since a position in the audit log.
@@ -422,7 +422,7 @@ var _ = Describe("engine.Standalone:", func() {
 		Expect(s.secret(ctx)).NotTo(BeNil(), "an object that exists is not forgotten")
 		patch(ctx, s.gadget, `{"metadata":{"finalizers":null}}`)
 		remove(ctx, s.gadget)
-		expectGone(ctx, s.gadget)
+		expectNotFound(ctx, s.gadget)
 		Expect(s.Forget(ctx, s.owner())).To(Succeed())
 		Expect(s.secret(ctx)).To(BeNil())
 		exists(ctx, s, "cm-0", "cm-1")
@@ -435,7 +435,7 @@ var _ = Describe("engine.Standalone:", func() {
 		s.apply(ctx, two)
 		patch(ctx, s.gadget, `{"metadata":{"finalizers":null}}`)
 		remove(ctx, s.gadget)
-		expectGone(ctx, s.gadget)
+		expectNotFound(ctx, s.gadget)
 		s.gadget = newGadget(ctx, s.namespace, "app", "", servedBy(s.name))
 		s.apply(ctx, one)
 		exists(ctx, s, "cm-0")

@@ -88,7 +88,7 @@ var _ = Describe("The status of a component:", func() {
 			return k8s.Status().Update(ctx, g)
 		})
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		stop()
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})

@@ -202,8 +202,8 @@ func remove(ctx context.Context, o client.Object) {
 	Expect(k8s.Delete(ctx, o)).To(Succeed())
 }
 
-// expectGone waits until an object does not exist.
-func expectGone(ctx context.Context, o client.Object) {
+// expectNotFound waits until an object does not exist.
+func expectNotFound(ctx context.Context, o client.Object) {
 	GinkgoHelper()
 	o, ok := o.DeepCopyObject().(client.Object)
 	Expect(ok).To(BeTrue())

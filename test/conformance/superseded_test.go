@@ -72,7 +72,7 @@ var _ = Describe("Changes during a pass with many dependents:", func() {
 		g, operator := during(ctx,
 			func(g *gadget.Gadget) { remove(ctx, g) },
 			func(o client.Object) bool { return !o.GetDeletionTimestamp().IsZero() })
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(applies(ctx, operator, g.Namespace, "old")).To(underWay)
 		Expect(countConfigMaps(ctx, g.Namespace)).To(BeZero())
 	})

@@ -84,7 +84,7 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 			And(HavePrefix("True DependentFailed: cannot be deleted: ConfigMap "+namespace+"/settings"),
 				ContainSubstring(`User "`+namespace+`" cannot get`)))
 		allow(ctx, "again", "configmaps", everything...)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(settings(ctx)).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 
@@ -101,7 +101,7 @@ var _ = Describe("Targets in another cluster that has a namespace of the same na
 				ContainSubstring(`User "`+namespace+`" cannot list`)))
 		Expect(settings(ctx)).To(Succeed())
 		allow(ctx, "again", "configmaps", everything...)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(settings(ctx)).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
 })

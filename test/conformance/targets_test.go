@@ -124,7 +124,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		Eventually(ctx, func() error { return there.Get(ctx, client.ObjectKey{Name: namespace}, volume) }).Should(Succeed())
 		Eventually(ctx, func() int32 { return current(ctx, g).Status.Dependents.Total }).Should(Equal(int32(2)))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(there.Get(ctx, client.ObjectKey{Name: namespace}, volume)).To(Succeed())
 		Expect(volume.DeletionTimestamp).To(BeNil())
 	})
@@ -145,7 +145,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		changeManifests(ctx, g, configMap("settings", "b"))
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		Expect(remoteRequests(ctx).User(namespace)).To(HaveLen(len(remoteRequests(ctx))),
@@ -249,9 +249,9 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		Expect(watches()).To(Equal(1))
 		Expect(openWatches(ctx, remote, "podtemplates")).NotTo(BeEmpty())
 		remove(ctx, one)
-		expectGone(ctx, one)
+		expectNotFound(ctx, one)
 		remove(ctx, two)
-		expectGone(ctx, two)
+		expectNotFound(ctx, two)
 		Eventually(ctx, func() (string, error) { return openWatches(ctx, remote, "podtemplates") }).Should(BeEmpty())
 	})
 
@@ -277,7 +277,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				ContainSubstring("or remove the operator's finalizer")))
 		Expect(remotely(ctx, "settings")()).To(HaveKeyWithValue("value", "a"))
 		change(ctx, g, inCluster("far"))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	DescribeTable("a kubeconfig is refused with a message that contains the reason and no secrets, if "+
@@ -291,7 +291,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			"True InvalidSpec: Secret "+namespace+"/far with the kubeconfig cannot be used: "+want)
 		Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("hush"))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	},
 		Entry("is not a kubeconfig", func(string) string { return "hush: {hush" }, "the content is not a kubeconfig"),
 		Entry("has another structure", func(string) string { return "apiVersion: v1\nkind: Config\nusers: hush" },
@@ -329,8 +329,8 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		// The namespace controller may delete the Secret before or after the component.
 		remove(ctx, secret)
 		remove(ctx, mustGet(ctx, "v1", "Namespace", "", namespace))
-		expectGone(ctx, g)
-		expectGone(ctx, secret)
+		expectNotFound(ctx, g)
+		expectNotFound(ctx, secret)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
@@ -356,10 +356,10 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		Eventually(ctx, remotely(ctx, "settings")).Should(HaveKeyWithValue("value", "b"))
 		for _, g := range []*gadget.Gadget{g, other} {
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
-		expectGone(ctx, first)
-		expectGone(ctx, second)
+		expectNotFound(ctx, first)
+		expectNotFound(ctx, second)
 	})
 
 	It("a removed finalizer on the Secret of a kubeconfig is added again, also during a deletion", func(ctx SpecContext) {
@@ -395,7 +395,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		strip()
 		Expect(there.Patch(ctx, settings, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).
 			To(Succeed())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(held()).To(BeEmpty())
 	})
 
@@ -418,7 +418,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 				"yet then stay"))
 		By("continuing when the target can be reached again")
 		patch(ctx, secret, fmt.Sprintf(`{"data":{"value":%q}}`, previous))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
@@ -447,7 +447,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		expectReady(ctx, near)
 		for _, g := range stuck {
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
 	})
 
@@ -467,7 +467,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			ContainSubstring("the response of the API server has more than 2000000 values")))
 		expectReady(ctx, newGadget(ctx, namespace, "near", configMap("near", "a")))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a target cluster that redirects requests gets no other server called", func(ctx SpecContext) {
@@ -481,7 +481,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring(
 				fmt.Sprintf("the response of the API server is a redirect (HTTP status %d), which is not followed", code)))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		}
 		Expect(called.Load()).To(BeZero(), "the redirect was followed")
 	})
@@ -497,7 +497,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			expectCondition(ctx, g, metav1alpha1.ConditionReady, ContainSubstring(want))
 			Expect(fmt.Sprint(current(ctx, g).Status)).NotTo(ContainSubstring("LEAK"))
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		},
 		Entry("an error as text", 500, "text/plain", "BODYLEAK-500",
 			"HTTP status 500, without a Status of a Kubernetes API server"),
@@ -519,7 +519,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			And(HavePrefix("True ReferenceNotFound: Secret "+namespace+"/far with the kubeconfig does not exist; create it"),
 				ContainSubstring("or remove the operator's finalizer from the component")))
 		keep(ctx, "far", secret.Data["value"])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := remotely(ctx, "settings")()
 		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 	})
@@ -540,7 +540,7 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, `True ReferenceNotFound: Secret `+namespace+
 			`/far with the kubeconfig has no key "value"`)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 

@@ -34,7 +34,7 @@ var _ = Describe("Temporary obstacles:", func() {
 		create(ctx, widgetDefinition(group))
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a type that is not served for a long time causes no pass, and the dependents of the type are applied within "+
@@ -182,7 +182,7 @@ var _ = Describe("Two operators of the same name:", func() {
 		expectReady(ctx, g)
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(20))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		Expect(countConfigMaps(ctx, namespace)).To(BeZero())
 	})
 })
@@ -198,7 +198,7 @@ var _ = Describe("Components as dependents:", func() {
 			Should(Succeed())
 		expectReady(ctx, g)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "v1", "ConfigMap", namespace, "settings")
 		Expect(err).To(HaveOccurred())
 	})

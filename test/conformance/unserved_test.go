@@ -43,7 +43,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectReady(ctx, g)
 		remove(ctx, g)
 		awaitDefinitionDeleted(ctx, "widgets."+group)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a definition that never served a version does not block a deletion, also after changes of its manifest "+
@@ -64,7 +64,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
 		awaitDefinitionDeleted(ctx, "widgets."+group)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a definition that served a version before is not deleted until the user accepts that its stored "+
@@ -82,7 +82,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		blocked(ctx, g, "serves no version")
 		acceptUnknown(ctx, g, operatorName, group)
 		awaitDefinitionDeleted(ctx, "widgets."+group)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a definition that other clients changed is not deleted until the user accepts that its instances are lost, "+
@@ -97,7 +97,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		blocked(ctx, g, "serves no version, but may have served a version before")
 		acceptUnknown(ctx, g, operatorName, group)
 		awaitDefinitionDeleted(ctx, "widgets."+group)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("a foreign instance that can be listed blocks a deletion, although the user accepted the loss of "+
@@ -111,7 +111,7 @@ var _ = Describe("Definitions that serve no version:", func() {
 		expectCondition(ctx, g, metav1alpha1.ConditionStalled, And(HavePrefix("True ForeignInstances"),
 			ContainSubstring(namespace+"/theirs")))
 		remove(ctx, foreign[0])
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
@@ -148,7 +148,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 	acceptAndEnd := func(ctx context.Context, g *gadget.Gadget) {
 		GinkgoHelper()
 		acceptUnknown(ctx, g, operator, group())
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 		_, err := get(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService())
 		Expect(err).To(MatchError(ContainSubstring("not found")))
 	}
@@ -157,7 +157,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		"block a deletion", func(ctx SpecContext) {
 		g := start(ctx)
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an APIService whose API was never available does not block a deletion after a restart of "+
@@ -171,7 +171,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 		stop()
 		runOperator(operator, operatorOptions{})
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an adopted APIService whose API does not respond blocks a deletion until the user accepts that its "+
@@ -196,7 +196,7 @@ var _ = Describe("Aggregated APIs that do not respond:", func() {
 			And(HavePrefix("False Retrying"), ContainSubstring(server.GroupVersion())))
 		mustGet(ctx, "apiregistration.k8s.io/v1", "APIService", "", server.APIService())
 		remove(ctx, newAPIService(server.APIService()))
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("an APIService whose API was available only while no operator ran blocks a deletion until the user accepts that "+

@@ -158,7 +158,7 @@ items:
 			Expect(verbs(requestsSince(ctx, mark, operator))).To(BeEmpty(),
 				"the operator made writes, although no exported field has drifted")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 	})
 

@@ -68,7 +68,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		// then opened again.
 		mark := markAudit(ctx)
 		remove(ctx, definition)
-		expectGone(ctx, definition)
+		expectNotFound(ctx, definition)
 		Consistently(ctx, func() []string {
 			return verbs(auditEvents(ctx)[mark:].UserAgent(userAgent(operator)).Resource("widgets." + group))
 		}).WithTimeout(3 * time.Second).WithPolling(500 * time.Millisecond).Should(BeEmpty())
@@ -105,7 +105,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			Eventually(ctx, func() any { return mustGet(ctx, group+"/v1", "Widget", namespace, "one").Object["spec"] }).
 				Should(HaveKeyWithValue("size", BeEquivalentTo(1)), "the drift was not repaired in the remaining version")
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 		})
 
 		It("a version that a definition no longer contains does not block a deletion", func(ctx SpecContext) {
@@ -118,7 +118,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 			Expect(k8s.Patch(ctx, definition, client.RawPatch(types.JSONPatchType,
 				[]byte(`[{"op":"replace","path":"/spec/versions/0/served","value":false}]`)))).To(Succeed())
 			remove(ctx, g)
-			expectGone(ctx, g)
+			expectNotFound(ctx, g)
 			_, err := get(ctx, group+"/v1", "Widget", namespace, "one")
 			Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		})
@@ -130,14 +130,14 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		g := newGadget(ctx, namespace, "app", widget(group, "one"), retrySoon)
 		expectReady(ctx, g)
 		remove(ctx, definition)
-		expectGone(ctx, definition)
+		expectNotFound(ctx, definition)
 		create(ctx, strings.Replace(widgetDefinition(group), "Namespaced", "Cluster", 1))
 		Eventually(ctx, func() string { return fmt.Sprint(current(ctx, g).Status.Inventory) }).
 			ShouldNot(ContainSubstring("/" + namespace + "/"))
 		expectReady(ctx, g)
 		mustGet(ctx, group+"/v1", "Widget", "", "one")
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 
 	It("dependents follow a type that the component defines again with another scope", func(ctx SpecContext) {
@@ -152,7 +152,7 @@ subjects: [{kind: User, apiGroup: rbac.authorization.k8s.io, name: %[1]s}]`, ope
 		mustGet(ctx, group+"/v1", "Widget", "", "one")
 		Expect(current(ctx, g).Status.Inventory).To(HaveLen(2))
 		remove(ctx, g)
-		expectGone(ctx, g)
+		expectNotFound(ctx, g)
 	})
 })
 
