@@ -146,7 +146,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 		record := "while Helm has a record of the release " + namespace +
 			"/web, helm uninstall would delete the adopted objects; " +
 			"helm get manifest -n " + namespace +
-			" web lists the objects of the release; when the component is ready and has all of " +
+			" web lists the objects of the release; when the component is ready and contains all of " +
 			"them, remove only the record, with the history and the values in it: kubectl delete secret -n " + namespace +
 			" -l owner=helm,name=web\n"
 		Expect(strings.Count(r.Out, record)).To(Equal(1), r.Out)
@@ -413,7 +413,7 @@ var _ = Describe("apply, over objects that exist", onCluster(func() {
 			"--adopt-cluster", there)
 		Expect(r).To(And(HaveField("Code", 0),
 			HaveField("Err", Equal("warning: ConfigMap "+namespace+"/left belonged to the "+
-				"component in the previous cluster, and the source does not have it: it stays, also when the component "+
+				"component in the previous cluster, and the source does not contain it: it stays, also when the component "+
 				"is deleted\n"))))
 	})
 

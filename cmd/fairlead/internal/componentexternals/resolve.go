@@ -60,8 +60,8 @@ func NewResolver(c Component, name string) (*Resolver, error) {
 	}
 	token := e.token()
 	if token == "" && !reportedNoToken.MatchString(e.Message) {
-		return nil, exit.Refuse("%s of %s: the token of its creation is not known; the status of the component has it in "+
-			"the message of the condition Stalled, and the Secret with its state does", e.Name(), c.Target)
+		return nil, exit.Refuse("%s of %s: the token of its creation is not known; see the message of the condition Stalled "+
+			"of the component, or the Secret with the state of the external", e.Name(), c.Target)
 	}
 	return &Resolver{component: c, external: e, managed: managed, token: token}, nil
 }

@@ -193,7 +193,7 @@ func recordsToRemove(adoptions []result.Step) []string {
 		if release := helmRelease.FindStringSubmatch(s.Adopts.From); release != nil {
 			lines = append(lines, fmt.Sprintf("while Helm has a record of the release %[1]s/%[2]s, helm uninstall would "+
 				"delete the adopted objects; helm get manifest -n %[1]s %[2]s lists the objects of the release; when the "+
-				"component is ready and has all of them, remove only the record, with the history and the values in it: "+
+				"component is ready and contains all of them, remove only the record, with the history and the values in it: "+
 				"kubectl delete secret -n %[1]s -l owner=helm,name=%[2]s", release[1], release[2]))
 		}
 	}

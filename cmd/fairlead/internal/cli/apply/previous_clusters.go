@@ -30,7 +30,8 @@ func leftBehind(
 		keys, err := f.Cluster.MarkedBy(ctx, ownerIn(uid, f.Target))
 		if err != nil {
 			warnings = append(warnings,
-				fmt.Errorf("it is not known which objects of the previous cluster the source does not have any more: %w", err))
+				fmt.Errorf("it is not known which objects of the previous cluster the source does not contain any more: %w",
+					err))
 		}
 		for _, key := range keys {
 			if !planned[key.String()] {
@@ -41,7 +42,7 @@ func leftBehind(
 	slices.Sort(left)
 	for _, object := range left[:min(len(left), maxWarnings)] {
 		warnings = append(warnings, fmt.Errorf("%s belonged to the component in the previous cluster, and the source does "+
-			"not have it: it stays, also when the component is deleted", object))
+			"not contain it: it stays, also when the component is deleted", object))
 	}
 	if more := len(left) - maxWarnings; more > 0 {
 		warnings = append(warnings, fmt.Errorf("%s of the previous cluster will stay; their label is %s/%s",
