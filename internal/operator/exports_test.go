@@ -29,8 +29,8 @@ func TestExportedValue(t *testing.T) {
 		{"ratio", "r", false, values{"r": 0.5}, ""},
 		{"tls", `a\.b.c\\d`, false, values{"a.b": values{`c\d`: true}}, ""},
 		{"all", "x", false, values{"x": values{"a": []any{int64(1), "x"}}}, ""},
-		{"gone", "x", true, nil, ""},
-		{"gone", "x", false, nil, "Component shop/db has published no export gone"},
+		{"missing", "x", true, nil, ""},
+		{"missing", "x", false, nil, "Component shop/db has published no export missing"},
 		{"deep", "x", false, nil, "Component shop/db, export deep: "},
 	} {
 		from := metav1alpha1.ValuesReference{

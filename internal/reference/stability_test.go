@@ -88,10 +88,10 @@ func TestNoFeatureIsMoreStableThanTheAPI(t *testing.T) {
 
 func TestCompareNamesFindsNamesThatAreMissingTwiceOrUnknown(t *testing.T) {
 	got := reference.CompareNames("flag", []string{"a", "b", "c"}, []reference.Feature{
-		{Feature: "One", Flags: []string{"a", "b"}}, {Feature: "Two", Flags: []string{"b", "gone"}},
+		{Feature: "One", Flags: []string{"a", "b"}}, {Feature: "Two", Flags: []string{"b", "unknown"}},
 	}, func(f reference.Feature) []string { return f.Flags })
 	want := []string{
-		`flag b belongs to "One" and to "Two"`, `flag gone of "Two" does not exist`, "flag c belongs to no feature",
+		`flag b belongs to "One" and to "Two"`, `flag unknown of "Two" does not exist`, "flag c belongs to no feature",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

@@ -338,7 +338,7 @@ var _ = Describe("The hooks of a chart:", func() {
 		Expect(created()).To(Equal(1))
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "a-before"}}
 		Expect(k8s.Delete(ctx, job, client.PropagationPolicy("Background"))).To(Succeed())
-		expectNotFound(ctx, gone)
+		expectNotFound(ctx, job)
 		requestPass(ctx, g, operator)
 		settle(ctx, operator)
 		stop()

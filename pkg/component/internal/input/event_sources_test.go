@@ -36,8 +36,8 @@ func TestChangesOfEventValuesAreNamedAndSecretOnesAreNotShown(t *testing.T) {
 		},
 		{
 			name: "fields of a secret value", event: EventSource{Name: "login", Secret: true},
-			before: map[string]any{"value": "old", "gone": "old"}, after: map[string]any{"value": "new", "more": "new"},
-			want: []string{"input login: gone: removed", "input login: more: added", "input login: value: changed"},
+			before: map[string]any{"value": "old", "dropped": "old"}, after: map[string]any{"value": "new", "more": "new"},
+			want: []string{"input login: dropped: removed", "input login: more: added", "input login: value: changed"},
 		},
 		{
 			name: "a single secret value", event: EventSource{Name: "login", Secret: true}, before: "old", after: "new",

@@ -44,16 +44,16 @@ func (s *Stage) expect(t *testing.T, name, want string) {
 }
 
 func TestAStageMovesFilesToTheirPlacesAndKeepsTheirModes(t *testing.T) {
-	s := staged(t, map[string]string{"a": "old", "gone": "old"}, map[string]string{"a": "new", "sub/b": "new"})
+	s := staged(t, map[string]string{"a": "old", "removed": "old"}, map[string]string{"a": "new", "sub/b": "new"})
 	if err := os.Chmod(filepath.Join(s.target, "a"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Move([]string{"a", "sub/b"}, []string{"gone", "never-there"}); err != nil {
+	if err := s.Move([]string{"a", "sub/b"}, []string{"removed", "never-there"}); err != nil {
 		t.Fatal(err)
 	}
 	s.expect(t, "a", "new")
 	s.expect(t, "sub/b", "new")
-	s.expect(t, "gone", "")
+	s.expect(t, "removed", "")
 	info, err := os.Stat(filepath.Join(s.target, "a"))
 	if err != nil || info.Mode().Perm() != 0o750 {
 		t.Errorf("the file has the mode %v, with the error %v; want 0750", info.Mode(), err)
@@ -89,9 +89,9 @@ func TestAFileStaysInItsPlaceUntilItsSuccessorMovesThereAlsoWhereThereAreNoLinks
 
 func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	// The target has a folder at the path of a file. The stage must not remove the folder.
-	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "gone": "old"},
+	s := staged(t, map[string]string{"a": "old", "c/mine": "old", "removed": "old"},
 		map[string]string{"a": "new", "b": "new", "c": "new"})
-	err := s.Move([]string{"a", "b", "c"}, []string{"gone"})
+	err := s.Move([]string{"a", "b", "c"}, []string{"removed"})
 	if err == nil || !strings.Contains(err.Error(), "nothing was written") ||
 		!strings.Contains(err.Error(), "not a regular file") {
 		t.Errorf("Move must fail because the target is not a regular file, got %v", err)
@@ -99,7 +99,7 @@ func TestAStageUndoesWhatItDidWhereAFileCannotBeMoved(t *testing.T) {
 	s.expect(t, "a", "old")
 	s.expect(t, "b", "")
 	s.expect(t, "c/mine", "old")
-	s.expect(t, "gone", "old")
+	s.expect(t, "removed", "old")
 }
 
 func TestAStageLeavesNoFolderThatItMade(t *testing.T) {
