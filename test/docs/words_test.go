@@ -15,11 +15,12 @@ import (
 
 // replaced are words that have another word in pages and messages, with that word.
 var replaced = map[*regexp.Regexp]string{
-	regexp.MustCompile(`(?i)\bcontested\b`):   "repair conflict",
-	regexp.MustCompile(`\bContended\b`):       "ChangedMeanwhile",
-	regexp.MustCompile(`(?i)\banew\b`):        "again",
-	regexp.MustCompile(`(?i)\bformer(ly)?\b`): "previous",
-	regexp.MustCompile(`(?i)\bof yours\b`):    "your, before the noun",
+	regexp.MustCompile(`(?i)\bcontested\b`):                       "repair conflict",
+	regexp.MustCompile(`\bContended\b`):                           "ChangedMeanwhile",
+	regexp.MustCompile(`(?i)\banew\b`):                            "again",
+	regexp.MustCompile(`(?i)\bformer(ly)?\b`):                     "previous",
+	regexp.MustCompile(`(?i)\bof yours\b`):                        "your, before the noun",
+	regexp.MustCompile(`(?i)\b(is|are|was|were|be|until) gone\b`): "deleted, or does not exist",
 }
 
 func wrongWords(t *testing.T, place, text string) {

@@ -94,7 +94,7 @@ func TestErrorOfAnAnswerDescribesIt(t *testing.T) {
 		"POST /records: 400 Bad Request": answerWith(400, "", "", ""),
 		`POST /records: 400 Bad Request: {"error":  "no zone"}`: answerWith(400, "", "",
 			"{\"error\":  \"no zone\"}\n"),
-		"POST /records: 500 Internal Server Error: a b":                   answerWith(500, "", "", "\na\r\nb\n"),
+		"POST /records: 500 Internal Server Error: a b":                      answerWith(500, "", "", "\na\r\nb\n"),
 		"the external does not exist: POST /records: 404 Not Found: missing": answerWith(404, "", "", "missing"),
 		"400 Bad Request": {StatusCode: 400},
 		"GET /: 500 Internal Server Error": {
