@@ -50,7 +50,9 @@ type RevisionRecord struct {
 
 	// Changes are the values that differ from those of the revision before, such as "replicas: 1 → 2". Values from Secrets
 	// and values with the name of a secret are named, not shown. Changes is empty if the inputs changed while the operator
-	// did not run. +optional +listType=atomic
+	// did not run.
+	// +optional
+	// +listType=atomic
 	Changes []string `json:"changes,omitempty"`
 
 	// Adopted lists the existing objects that the component took over while this was its latest revision, each with the

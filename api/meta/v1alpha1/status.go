@@ -262,7 +262,8 @@ type Status struct {
 	// +optional
 	ProgressingSince *metav1.Time `json:"progressingSince,omitempty"`
 
-	// Dependents contains the number of dependents, and the number of ready dependents. +optional
+	// Dependents contains the number of dependents, and the number of ready dependents.
+	// +optional
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
 	// Waiting lists dependents that are not ready yet, not deleted yet, or failed, or that have a repair conflict, each
