@@ -56,8 +56,8 @@ func Unmarked(o manifests.Object, reconciler string) (*unstructured.Unstructured
 	return body, nil
 }
 
-// ForRecord returns the manifest that a record has of an object. From this manifest, package normalise makes the same
-// object again, with the same digest. It is the manifest of Unmarked, with the empty map of labels if the rendered
+// ForRecord returns the manifest of an object for a record. From this manifest, package normalise makes the same object
+// again, with the same digest. It is the manifest of Unmarked, with the empty map of labels if the rendered
 // manifest had one.
 func ForRecord(o manifests.Object, reconciler string) (*unstructured.Unstructured, error) {
 	body, err := Unmarked(o, reconciler)

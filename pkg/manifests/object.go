@@ -19,7 +19,7 @@ type Object struct {
 	// created again.
 	Ephemeral bool
 	// EmptyLabels is set if the manifest had an empty map of labels. The digest covers the map, and Body does not show it,
-	// because it has the label of the owner.
+	// because it contains the label of the owner.
 	EmptyLabels bool
 	// Immutable is a hash of the values that the manifest sets for those fields of a built-in type that cannot change
 	// while the object exists. It is zero if the manifest sets none. Two hashes of one object that differ show only that

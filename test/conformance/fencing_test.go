@@ -103,7 +103,7 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		for _, slow := range held {
 			Eventually(ctx, slow.waiting.Load).Should(BeEquivalentTo(1))
 		}
-		Expect(keptSets(ctx, namespace)).To(HaveLen(3), "both operators have recorded their rendering")
+		Expect(keptSets(ctx, namespace)).To(HaveLen(3), "both operators have stored their rendering")
 
 		close(held[0].open)
 		expectReady(ctx, g)

@@ -185,7 +185,7 @@ func TestCriticalFields(t *testing.T) {
 // objects could depend on others, the third before externals, the fourth before the tokens of creates, the fifth before
 // the hashes of immutable fields, and the sixth before the field of objects that are left out. If you change the format,
 // add a record in the old format as another file.
-func TestFormerRecordsAreReadAndWrittenUnchanged(t *testing.T) {
+func TestPreviousRecordsAreReadAndWrittenUnchanged(t *testing.T) {
 	files, err := filepath.Glob("testdata/inventory-*.txt")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d golden records: %v", len(files), err)

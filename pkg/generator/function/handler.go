@@ -129,7 +129,7 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, list *resourceL
 	_, _ = w.Write(body) // the client may have closed the connection
 }
 
-// generate calls the generator and converts a panic to an error. Only the log has the value of the panic.
+// generate calls the generator and converts a panic to an error. Only the log shows the value of the panic.
 func (h *handler) generate(
 	ctx context.Context,
 	list *resourceList,

@@ -214,7 +214,7 @@ func (n normaliser) normalise(body *unstructured.Unstructured) (manifests.Object
 	}, nil
 }
 
-// hasEmptyLabels reports whether a manifest has an empty map of labels.
+// hasEmptyLabels reports whether a manifest contains an empty map of labels.
 func hasEmptyLabels(body *unstructured.Unstructured) bool {
 	field, _, _ := unstructured.NestedFieldNoCopy(body.Object, "metadata", "labels")
 	labels, isMap := field.(map[string]any)

@@ -24,7 +24,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
 )
 
-// recorded returns the manifests of a set as a record of it has them: without marks, written as JSON and read again.
+// recorded returns the manifests of a set as a record contains them: without marks, written as JSON and read again.
 func recorded(t *testing.T, objects []manifests.Object) []*unstructured.Unstructured {
 	t.Helper()
 	bodies := make([]*unstructured.Unstructured, 0, len(objects))
@@ -160,7 +160,7 @@ func ignoring(t *testing.T) normalise.Options {
 	return o
 }
 
-// The manifests of a record, which have no marks, are normalised to the same objects with the same digests as those
+// The manifests of a record, which contain no marks, are normalised to the same objects with the same digests as those
 // from which the record was made. So a record of normalised manifests can be compared with the inventory.
 func TestARecordedSetHasTheSameDigests(t *testing.T) {
 	plain := options

@@ -139,7 +139,7 @@ var passing = []mutation{
 		"of two operators that render generated values at the same time",
 	},
 	{
-		"an operator does not use the rendering that another operator recorded", "rendering/set.go",
+		"an operator does not use the rendering that another operator stored", "rendering/set.go",
 		`return named != "" && named != s.ID &&`, `return false && named != "" && named != s.ID &&`,
 		"of two operators that render generated values at the same time",
 	},

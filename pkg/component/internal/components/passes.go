@@ -40,7 +40,7 @@ type InFlight struct {
 	// describes the latest version that the watch has delivered since the pass began.
 	loaded, newest *request
 	// rendered is the id of the rendering that the status named when the pass loaded or wrote it last. The status in
-	// memory may already have another id.
+	// memory may already contain another id.
 	rendered     string
 	superseded   chan struct{}
 	isSuperseded bool
@@ -146,7 +146,7 @@ func (p *InFlight) Loaded(obj Object) {
 }
 
 // namesOther reports whether a stored status names another rendering than the status that the in-flight pass over the
-// component loaded or wrote last. Then another operator process has recorded a rendering. It returns false if there is
+// component loaded or wrote last. Then another operator process has stored a rendering. It returns false if there is
 // no in-flight pass, or if the pass has not loaded the component.
 func (p *Passes) namesOther(name types.NamespacedName, stored *metav1alpha1.Status) bool {
 	pass := p.inFlight(name)

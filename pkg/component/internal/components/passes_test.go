@@ -37,7 +37,7 @@ func TestPassesAreSuperseded(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		loaded, shown Object
-		gone, want    bool
+		removed, want bool
 	}{
 		{"by a new spec", version("5", 1), version("6", 2), false, true},
 		{"by a deletion that began", version("5", 1), version("6", 1, deleting), false, true},
@@ -138,7 +138,7 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 		name         string
 		previous     []bool
 		shown        Object
-		gone         bool
+		removed      bool
 		toCompletion bool
 		superseded   bool
 	}{

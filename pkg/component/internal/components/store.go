@@ -145,7 +145,7 @@ func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 	case !recorded.Equal(RefOf(newer.GetStatus())):
 		return s.options.conflict(name, "the component's inventory record changed")
 	case s.passes.namesOther(name, newer.GetStatus()):
-		return s.options.conflict(name, "another operator process recorded a rendering")
+		return s.options.conflict(name, "another operator process stored a rendering")
 	}
 	return nil
 }

@@ -140,8 +140,8 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 			change: func(g *gadget) { g.Status.Inventory = []string{"another"} }, conflict: "record changed",
 		},
 		{
-			name:   "and fail if another operator process recorded a rendering",
-			change: func(g *gadget) { g.Status.RenderedSet = "another" }, conflict: "recorded a rendering",
+			name:   "and fail if another operator process stored a rendering",
+			change: func(g *gadget) { g.Status.RenderedSet = "another" }, conflict: "stored a rendering",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -229,8 +229,8 @@ func TestWritesAreRetriedAfterConflicts(t *testing.T) {
 	}
 }
 
-// Two operator processes of the same name may record different renderings of the same inputs. The status must name the
-// record of the process that wrote it first.
+// Two operator processes of the same name may store different renderings of the same inputs. The status must name the
+// record of the process that wrote the status first.
 func TestOfTwoOperatorsOneNamesItsRendering(t *testing.T) {
 	for name, test := range map[string]struct {
 		// before is what the status named when the pass began. meanwhile is the change that another client makes right before

@@ -21,7 +21,7 @@ func (a Answer) Permits() bool {
 }
 
 // needsPass reports whether a component that was told an answer needs a pass now: because it can go on, or because it
-// waits for a cause that it was not told. If some causes are gone and others stay, no pass is needed. So a component
+// waits for a cause that it was not told. If some causes end and others stay, no pass is needed. So a component
 // with many dependencies does not make a pass for each of them.
 func (a Answer) needsPass(now Answer) bool {
 	switch {
@@ -46,10 +46,10 @@ type question struct {
 	held *held
 }
 
-// answers has the network, and the components that wait for another answer. It has no lock.
+// answers contains the network, and the components that wait for another answer. It has no lock.
 type answers struct {
 	*network
-	// isComplete is set if the network has all components.
+	// isComplete is set if the network contains all components.
 	isComplete bool
 	waiting    map[types.NamespacedName]question
 }

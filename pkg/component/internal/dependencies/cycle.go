@@ -33,7 +33,7 @@ func (n *network) cycle(name types.NamespacedName) []Link {
 	return nil
 }
 
-// links returns the cycle that begins with start and ends with last. before has the previous vertex of each other one.
+// links returns the cycle that begins with start and ends with last. before maps each other vertex to its previous one.
 func (n *network) links(before map[vertex]vertex, start, last vertex) []Link {
 	path := []vertex{last}
 	for v := last; v != start; {

@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Graph has the dependencies between the components of a reconciler. It is safe for concurrent use.
+// Graph knows the dependencies between the components of a reconciler. It is safe for concurrent use.
 //
 // A component never has two passes at the same time. Each pass calls Enter first. A pass that applies new inputs then
 // calls Follow and Begin, and a pass that deletes dependents calls Holders.
@@ -87,7 +87,7 @@ func (g *Graph) Enter(name types.NamespacedName, node Node) {
 	})
 }
 
-// SetChildren enters the components among the dependents of a component, as its inventory says. It must not have
+// SetChildren enters the components among the dependents of a component, as its inventory says. It must not contain
 // components that stay when the component is deleted. Annotations of the children are no evidence: whoever may change a
 // component could make other components wait with them.
 func (g *Graph) SetChildren(name types.NamespacedName, uid types.UID, children []types.NamespacedName) {
@@ -131,9 +131,9 @@ func (g *Graph) Begin(name types.NamespacedName, uid types.UID) (answer Answer) 
 // component then counts as one that is being deleted.
 //
 // If there are no holders, the deletion may begin, and nothing blocks it later. Otherwise a pass over the component is
-// started when the last holder is gone, and when the holders that do not end appear, are gone, or are all others than
-// before. A holder that began to apply inputs in its last pass, and has no recorded dependents, is started at once. Its
-// pass shows whether it has dependents.
+// started when no holder is left, and when the holders that do not end appear, are none any more, or are all others
+// than before. A holder that began to apply inputs in its last pass, and has no recorded dependents, is started at
+// once. Its pass shows whether it has dependents.
 func (g *Graph) Holders(
 	name types.NamespacedName, uid types.UID, namespaceGoes bool,
 ) (holders []Holder, isKnown bool) {

@@ -102,7 +102,7 @@ func (u *upgrade) apply() {
 	}
 }
 
-// delete deletes all components, the dependencies first, and makes passes until all are gone.
+// delete deletes all components, the dependencies first, and makes passes until none exists.
 func (u *upgrade) delete() {
 	for i := range u.nodes {
 		u.put(i, func(n *Node) { n.Deleting = true })

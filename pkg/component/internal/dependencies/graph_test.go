@@ -198,11 +198,11 @@ func TestOrderOfVersions(t *testing.T) {
 			g.Put(web, node("1", "21", "db"))
 			g.Remove(web, "1")
 		}, split("cache")},
-		{"a pass over the former component enters it late", func(g *Graph) {
+		{"a pass over the previous component enters it late", func(g *Graph) {
 			g.Put(web, node("2", "30", "cache"))
 			g.Enter(web, node("1", "20", "db"))
 		}, split("cache")},
-		{"a pass enters a component that is gone, and the next pass does not find it", func(g *Graph) {
+		{"a pass enters a component that was deleted, and the next pass does not find it", func(g *Graph) {
 			g.Put(web, node("1", "20", "db"))
 			g.Remove(web, "1")
 			g.Enter(web, node("1", "20", "db"))
@@ -213,7 +213,7 @@ func TestOrderOfVersions(t *testing.T) {
 			g.Put(web, node("2", "30", "cache"))
 			g.Forget(web)
 		}, split("cache")},
-		{"an unknown deletion of a former component", func(g *Graph) {
+		{"an unknown deletion of a previous component", func(g *Graph) {
 			g.Put(web, node("2", "30", "cache"))
 			g.Remove(web, "1")
 		}, split("cache")},
@@ -230,15 +230,15 @@ func TestOrderOfVersions(t *testing.T) {
 	}
 }
 
-func TestAPassOverAFormerComponentEnds(t *testing.T) {
+func TestAPassOverAPreviousComponentEnds(t *testing.T) {
 	f := newFixture(t, "web ->db", "db has ready")
-	if f.Follow(named("web"), "former").IsKnown || f.Begin(named("web"), "former").Permits() ||
+	if f.Follow(named("web"), "previous").IsKnown || f.Begin(named("web"), "previous").Permits() ||
 		f.Begin(named("absent"), "").IsKnown {
-		t.Error("a pass over a former component may go on")
+		t.Error("a pass over a previous component may go on")
 	}
-	f.SetChildren(named("web"), "former", []types.NamespacedName{named("db")})
-	if holders, isKnown := f.Holders(named("db"), "former", false); isKnown || holders != nil {
-		t.Errorf("the holders of a former component are %v", holders)
+	f.SetChildren(named("web"), "previous", []types.NamespacedName{named("db")})
+	if holders, isKnown := f.Holders(named("db"), "previous", false); isKnown || holders != nil {
+		t.Errorf("the holders of a previous component are %v", holders)
 	}
 	if states := f.Follow(named("web"), "web").States; !slices.ContainsFunc(states, State.Permits) {
 		t.Errorf("the states are %+v", states)
@@ -296,7 +296,7 @@ func TestHoldersNeedAPass(t *testing.T) {
 		{"the same", "a! b", "a! b", false},
 		{"none any more", "a", "", true},
 		{"none still", "", "", false},
-		{"one of two that end is gone", "a b", "b", false},
+		{"one of two that end was deleted", "a b", "b", false},
 		{"one of two ends", "a! b!", "a b!", false},
 		{"all end", "a!", "a", true},
 		{"one does not end", "a", "a b!", true},

@@ -13,7 +13,7 @@ const maxTold = 3
 // this one is looked at.
 type held struct {
 	namespaceGoes bool
-	// ends has Holder.Ends for each holder, and open is the number of holders that do not end.
+	// ends contains Holder.Ends for each holder, and open is the number of holders that do not end.
 	ends map[types.NamespacedName]bool
 	open int
 	// wasHeld is set if the last pass was told that there are holders. told are the first of them that did not end.
@@ -51,7 +51,7 @@ func (h *held) isOpen(name types.NamespacedName) bool {
 }
 
 // needsPass reports whether the component needs a pass: because it has no holders any more, because the first holder
-// that does not end appeared or the last one is gone, or because all told holders end or are gone, and others do not.
+// that does not end appeared or none is left, or because all told holders end or hold no more, and others do not end.
 func (h *held) needsPass() bool {
 	isHeld := len(h.ends) > 0
 	switch {

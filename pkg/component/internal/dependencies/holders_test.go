@@ -180,7 +180,7 @@ func TestABlockedDeletionIsStarted(t *testing.T) {
 		name string
 		end  func(f *fixture)
 	}{
-		{"the holder is gone", func(f *fixture) { f.Remove(named("web"), "web") }},
+		{"the holder was deleted", func(f *fixture) { f.Remove(named("web"), "web") }},
 		{"the holder has no dependents any more", func(f *fixture) { f.put("web ->db") }},
 		{"the holder drops its edge", func(f *fixture) { f.put("web has") }},
 		{"the edge ignores the deletion", func(f *fixture) { f.put("web has ?>db") }},

@@ -21,7 +21,7 @@ func compareNames(a, b types.NamespacedName) int {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
-// index has for each component those that name it.
+// index contains for each component those that name it.
 type index map[types.NamespacedName]names
 
 // replace replaces the components that a component names.
@@ -39,7 +39,7 @@ func (i index) replace(by types.NamespacedName, old, current []types.NamespacedN
 	}
 }
 
-// network has all components and the edges between them.
+// network contains all components and the edges between them.
 type network struct {
 	components map[types.NamespacedName]*component
 	// followers are the components that have an edge to a component, and parents those that have it among their children.

@@ -29,7 +29,7 @@ type Edge struct {
 	Blocks bool
 }
 
-// Node has the facts about one version of a component. A Graph keeps the slices, so nobody may change them.
+// Node contains the facts about one version of a component. A Graph keeps the slices, so nobody may change them.
 type Node struct {
 	UID types.UID
 	// Version is the resource version.
@@ -56,8 +56,8 @@ type component struct {
 	entered string
 	// isDelivered is set if the informer has delivered the component, and not its deletion.
 	isDelivered bool
-	// began is set if the last pass began to apply inputs. The component may then have dependents that the last delivered
-	// version does not record.
+	// began is set if the last pass began to apply inputs. The component may then have dependents that are not in the
+	// inventory of the last delivered version.
 	began bool
 	// asked is set if a pass asked for the holders of the component, in order to delete it. goes is set if there were
 	// none.

@@ -8,7 +8,7 @@ import (
 
 // vertex is one of two moments of a component: its start or its end. In the graph of new inputs, the component applies
 // them at its start, and is Ready at its end. In the graph of deletions, it deletes its first dependent at its start,
-// and is gone at its end. A vertex waits for the vertices that its edges lead to. The end waits for the start.
+// and is deleted at its end. A vertex waits for the vertices that its edges lead to. The end waits for the start.
 //
 // One moment is not enough. A component may read an export of its parent, because the parent publishes the value before
 // it is Ready. But the component must not wait until its parent is Ready, because the parent waits for its dependents.
@@ -68,7 +68,7 @@ func (s *sets) of(v vertex) int {
 // search is a depth-first search for the sets of all vertices that a vertex waits for.
 type search struct {
 	*sets
-	// index numbers the vertices in the order of their visits. path has those whose set is not complete.
+	// index numbers the vertices in the order of their visits. path contains those whose set is not complete.
 	index map[vertex]int
 	path  []vertex
 }

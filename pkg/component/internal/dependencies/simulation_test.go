@@ -23,7 +23,7 @@ type simulation struct {
 	stored map[types.NamespacedName]*storedComponent
 	// cached are the components in the cache of the operator, and written its own writes.
 	cached, written map[types.NamespacedName]storedComponent
-	// toCache are changes that the cache does not have yet, and toGraph those that the Graph does not have yet.
+	// toCache are changes that the cache does not contain yet, and toGraph those that the Graph does not contain yet.
 	toCache, toGraph []func()
 	queue            names
 	passes           map[types.NamespacedName]step
@@ -60,7 +60,7 @@ func newSimulation(t *testing.T, seed uint64, cyclic bool) *simulation {
 	return s
 }
 
-// restart begins a new process. It lists all components, and passes may begin before the Graph has them.
+// restart begins a new process. It lists all components, and passes may begin before the Graph knows them.
 func (s *simulation) restart() {
 	s.graph = New(func(name types.NamespacedName) { s.queue.add(name) })
 	s.cached, s.written = map[types.NamespacedName]storedComponent{}, map[types.NamespacedName]storedComponent{}

@@ -12,7 +12,7 @@ const (
 	// InCycle means that the other component waits, directly or through others, for the component itself. Graph.Cycle
 	// returns the cycle.
 	InCycle Cause = "InCycle"
-	// Absent means that the other component does not exist, or that the cache of the reconciler does not have it.
+	// Absent means that the other component does not exist, or that the cache of the reconciler does not contain it.
 	Absent Cause = "Absent"
 	// BeingDeleted means that the other component is being deleted.
 	BeingDeleted Cause = "BeingDeleted"

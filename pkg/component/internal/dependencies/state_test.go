@@ -18,7 +18,7 @@ func TestReady(t *testing.T) {
 	}{
 		{"Ready at its generation", ready, true},
 		{"created, or created again, without a status", Health{Generation: 1}, false},
-		{"Ready at a former generation", with(func(h *Health) { h.Generation = 2 }), false},
+		{"Ready at a previous generation", with(func(h *Health) { h.Generation = 2 }), false},
 		{"not Ready, after its revision was ready once", with(func(h *Health) { h.IsReady = false }), false},
 		{"Ready by a status that another client wrote or restored", with(func(h *Health) { h.Doubted = true }), false},
 		{

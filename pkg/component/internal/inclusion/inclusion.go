@@ -223,8 +223,8 @@ func (e *evaluation) inherited(o manifests.Object) (from inheritance) {
 }
 
 // inheritedFrom returns the keys of the objects from which an object inherits: those that it depends on, and those
-// whose values it binds. Optional dependencies, and groups, which may lose members, do not count. recorded has the keys
-// of the inventory; see withRecordedKeys.
+// whose values it binds. Optional dependencies, and groups, which may lose members, do not count. recorded contains the
+// keys of the inventory; see withRecordedKeys.
 func inheritedFrom(o manifests.Object, recorded map[manifests.Key]manifests.Key) (keys []manifests.Key) {
 	if o.Settings.Graph == nil {
 		return nil

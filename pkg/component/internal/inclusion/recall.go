@@ -9,10 +9,10 @@ import (
 type LastPass struct {
 	// Namespace is the namespace under which the component is deployed.
 	Namespace string
-	// Inventory has the entries of the dependents, by key.
+	// Inventory contains the entries of the dependents, by key.
 	Inventory map[manifests.Key]metav1alpha1.InventoryEntry
-	// Observed has the entries of the objects that the component only observed, by key; see Status.Observed. An object
-	// that its condition left out has no entry.
+	// Observed contains the entries of the objects that the component only observed, by key; see Status.Observed. An
+	// object that its condition left out has no entry.
 	Observed map[manifests.Key]metav1alpha1.InventoryEntry
 	// TellsLeftOut is set if Inventory says of each object whether it was left out. It must not be set if a version
 	// without InventoryEntry.LeftOut wrote the inventory, or if the inventory was rebuilt from live objects. It must not
@@ -30,7 +30,8 @@ type LastPass struct {
 //   - All other objects with an entry are applied. If TellsLeftOut is not set, an object with a condition, its own or
 //     an inherited one, is held instead, because nothing shows what was decided about it.
 //
-// Decision.LeftOut is empty, because the status still has the reports of the last pass. Recall does not change the set.
+// Decision.LeftOut is empty, because the status still contains the reports of the last pass. Recall does not change the
+// set.
 func Recall(set []manifests.Object, last LastPass) Decision {
 	set, recorded := Inputs{Namespace: last.Namespace, Recorded: last.has}.withRecordedKeys(set)
 	d := Decision{Desired: make([]manifests.Object, 0, len(set)), recorded: recorded}
@@ -67,10 +68,10 @@ func (p LastPass) has(key manifests.Key) bool {
 // conditionals tells which objects of a set have conditions, or inherit those of other objects.
 type conditionals struct {
 	set []manifests.Object
-	// index has the first object with each key. recorded has the keys of the inventory; see withRecordedKeys.
+	// index contains the first object with each key. recorded contains the keys of the inventory; see withRecordedKeys.
 	index    map[manifests.Key]int
 	recorded map[manifests.Key]manifests.Key
-	// known has the results for the objects that were asked for.
+	// known contains the results for the objects that were asked for.
 	known map[int]bool
 }
 

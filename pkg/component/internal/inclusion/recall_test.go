@@ -45,10 +45,10 @@ func TestRecall(t *testing.T) {
 		{name: "an inactive object", conditions: &active, inventory: entries{web: leftOut}, want: "inactive"},
 		{name: "an active object", conditions: &active, inventory: entries{web: applied}, want: "applied"},
 		{
-			name: "an excluded object that is not gone yet", conditions: &included, inventory: entries{web: leftOut},
+			name: "an excluded object that still exists", conditions: &included, inventory: entries{web: leftOut},
 			want: "inactive",
 		},
-		{name: "an excluded object that is gone", conditions: &included, want: "left out"},
+		{name: "an excluded object that was deleted", conditions: &included, want: "left out"},
 		{name: "included by a parameter", conditions: &included, inventory: entries{web: applied}, want: "applied"},
 		{name: "excluded by an export", conditions: &byExport, inventory: entries{web: leftOut}, want: "inactive"},
 		{name: "included by an export", conditions: &byExport, inventory: entries{web: applied}, want: "applied"},
@@ -180,7 +180,7 @@ func TestRecallDecidesAsTheLastPass(t *testing.T) {
 			case outcomeDeleted, outcomeInactive:
 				e.LeftOut = last.TellsLeftOut
 			case outcomeUndecided:
-				// The inventory still has the decision of an earlier pass.
+				// The inventory still contains the decision of an earlier pass.
 				e.LeftOut = last.TellsLeftOut && random.IntN(2) == 0
 			}
 			switch {

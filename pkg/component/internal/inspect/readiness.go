@@ -163,7 +163,8 @@ func ByCondition(obj *unstructured.Unstructured, name string, holds Condition) r
 	return ready.Result{State: ready.InProgress, Message: prefix + ": " + message}
 }
 
-// panicText describes a panic in a message. It leaves out the value for a Secret, because the value may have its data.
+// panicText describes a panic in a message. It leaves out the value for a Secret, because the value may contain its
+// data.
 func panicText(obj *unstructured.Unstructured, p *authorcode.Panic) string {
 	if isSecret(obj) {
 		return p.Code + " panicked"

@@ -27,7 +27,7 @@ func TestTheInventoryNotesObjectsThatAreLeftOut(t *testing.T) {
 			name:   "an inactive object stays left out while only repairs are made",
 			before: true, held: inactive, hold: true, want: true,
 		},
-		{name: "an excluded object is left out until it is gone", excluded: excludes(true), want: true},
+		{name: "an excluded object is left out until it is deleted", excluded: excludes(true), want: true},
 		{
 			name:     "an excluded object that is only observed is left out until it is released",
 			excluded: excludes(false), want: true,

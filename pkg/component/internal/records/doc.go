@@ -10,7 +10,7 @@
 // no status will name it. Each record of phases that the status does not name is stale.
 //
 // Records of the kind Externals are the exception: package externalstate changes their content, and no status names
-// them. This package has their names, labels and annotations, deletes them and collects them. The inventories of an
+// them. This package defines their names, labels and annotations, deletes them and collects them. The inventories of an
 // engine without a reconciler are the other exception: each is in one Secret that is changed; see Inventories.
 //
 // Rule: only this package writes and deletes the Secrets of the other kinds. It reads no component and writes no

@@ -21,7 +21,7 @@ import (
 //
 // An id of a version without proofs has hexadecimal digits only. It proves nothing.
 
-// Use says why a rendering is recorded. It is the first character of an id with a proof, and no hexadecimal digit.
+// Use says why a rendering is stored. It is the first character of an id with a proof, and no hexadecimal digit.
 type Use string
 
 // The uses.
@@ -29,7 +29,7 @@ const (
 	// UseKept: the rendering is what is applied. It can be rendered again while its inputs are available, so its loss
 	// loses no values.
 	UseKept Use = "k"
-	// UsePinned: the rendering has values that cannot be rendered again.
+	// UsePinned: the rendering contains values that cannot be rendered again.
 	UsePinned Use = "v"
 )
 

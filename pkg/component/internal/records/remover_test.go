@@ -85,7 +85,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 	m := &State{}
 	write(t, s, owner("app"), Inventory, "stale")
 	write(t, s, owner("app"), Inventory, "changed")
-	write(t, s, owner("app"), Inventory, "gone")
+	write(t, s, owner("app"), Inventory, "removed")
 	replaced := write(t, s, owner("app"), Inventory, "replaced")
 	secrets, err := s.ListKind(t.Context(), owner("app"), Inventory)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestStaleSecretsAreDeletedByUID(t *testing.T) {
 		switch IDOf(name.Name) {
 		case "changed":
 			c.Add(secret)
-		case "gone":
+		case "removed":
 			delete(c.Secrets, name)
 		case "replaced":
 			secret.SetUID("new")

@@ -107,7 +107,7 @@ func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, found := s.renderer.Last(s.request.name(), status, ""); found {
-		t.Error("the cached set was returned, although another operator recorded another one")
+		t.Error("the cached set was returned, although another operator stored another one")
 	}
 	set, calls, err := s.render()
 	if err != nil || calls != 0 || set.ID != theirs.ID || s.valueOf(set) != "random-5" {

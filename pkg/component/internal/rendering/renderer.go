@@ -130,7 +130,7 @@ func (r *Renderer) Render(ctx context.Context, req Request) (Set, error) {
 	return set, checkEmpty(req.AllowEmpty, len(withoutObserved(set.Desired())), len(req.Inventory))
 }
 
-// Last returns the cached set of a component, if it was rendered from the inputs that the status records, for the given
+// Last returns the cached set of a component, if it was rendered from the inputs that the status names, for the given
 // cluster. It sends no request, and does not ask whether objects that the rendering looked up have changed. It does not
 // return a set that another operator process has replaced.
 func (r *Renderer) Last(name types.NamespacedName, status *metav1alpha1.Status, cluster string) (Set, bool) {

@@ -86,7 +86,7 @@ func (s Set) Phases() []manifests.Object {
 }
 
 // isReplaced reports whether a status names another recorded rendering of the same inputs than this set, and than the
-// rendering that this set replaces. Then another operator process has recorded a rendering, and this set must not be
+// rendering that this set replaces. Then another operator process has stored a rendering, and this set must not be
 // used: its values may differ from those that the other process has applied.
 func (s Set) isReplaced(status *metav1alpha1.Status) bool {
 	named := status.RenderedSet

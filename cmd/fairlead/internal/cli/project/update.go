@@ -15,7 +15,7 @@ import (
 
 const scaffoldUpdateHelp = `Update a scaffolded project to the templates of this program, and keep your changes.
 
-The folder .fairlead of the project has a copy of the generated files, so that the command can distinguish your
+The folder .fairlead of the project contains a copy of the generated files, so that the command can distinguish your
 changes from changes of the templates. It merges both in the way in which git merges branches. To update the
 types of a chart's values, replace the files of the chart in the project, then run this command.
 
