@@ -237,7 +237,7 @@ var rooms = []room{
 			pkg/component/internal/inspect pkg/component/internal/passerror pkg/manifests`, "",
 	},
 	{
-		"pkg/component/internal/records", "Secrets; their callers decide what is recorded",
+		"pkg/component/internal/records", "Secrets; their callers decide what is stored",
 		`api/meta/v1alpha1 internal/apitext internal/bounded internal/budget internal/marks pkg/component/internal/observe
 			pkg/component/internal/passerror pkg/component/internal/rights pkg/manifests`,
 		"",
@@ -262,7 +262,7 @@ var rooms = []room{
 		"",
 	},
 
-	// They read and record as the identity of a target.
+	// They read and write as the identity of a target.
 	{
 		"pkg/component/internal/causes", "causes, which are read as the identity of a target",
 		`api/meta/v1alpha1 pkg/component/internal/passerror pkg/component/internal/plan pkg/component/internal/target

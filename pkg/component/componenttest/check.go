@@ -33,7 +33,7 @@ type sight struct {
 
 // look reads the component and its dependents.
 func (p *run[C]) look(ctx context.Context) (sight, error) {
-	// The dependents first: what an operator writes meanwhile is recorded before.
+	// The dependents first: what an operator writes meanwhile is in the inventory before.
 	live, err := p.dependents(ctx)
 	if err != nil {
 		return sight{}, err

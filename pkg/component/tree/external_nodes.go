@@ -33,8 +33,8 @@ type ExternalRecord struct {
 	ID string
 	// Token is the token of the attempts to create the external.
 	Token string
-	// Creating is set if the result of the creation is not recorded, and Deleting if the external is being deleted. Since
-	// is the time when the intent was recorded.
+	// Creating is set if the result of the creation is not stored, and Deleting if the external is being deleted. Since
+	// is the time when the intent was stored.
 	Creating, Deleting bool
 	Since              time.Time
 	// Gone is set if the external was deleted, or released.
@@ -53,7 +53,7 @@ func ExternalRecords(
 ) ([]ExternalRecord, error) {
 	owner, namespace := externalsOwner(obj, status)
 	if owner.Cluster == "" || owner.Reconciler == "" {
-		return nil, nil // No pass has recorded anything.
+		return nil, nil // No pass has stored anything.
 	}
 	get := func(ctx context.Context, name types.NamespacedName) (*unstructured.Unstructured, error) {
 		secret := &unstructured.Unstructured{}

@@ -43,7 +43,7 @@ func (w *world) wrongObjects(ctx context.Context, components map[string]*v1alpha
 		}
 	}
 	for uid, what := range c.recorded {
-		c.wrong = append(c.wrong, fmt.Sprintf("%s (%s) is recorded, but does not exist", what, uid))
+		c.wrong = append(c.wrong, fmt.Sprintf("%s (%s) has an entry, but does not exist", what, uid))
 	}
 	return c.wrong, nil
 }
@@ -112,7 +112,7 @@ func (c *check) look(kind string, o *metav1.PartialObjectMetadata) {
 	_, isLabelled := o.Labels[reconciler+"/owner-id"]
 	switch {
 	case isRecorded && (owner == nil || !isLabelled):
-		c.complain("%s is recorded, but has no label of a dependent", what)
+		c.complain("%s has an entry, but no label of a dependent", what)
 	case isRecorded && o.Labels["soak"] != owner.values.Text:
 		c.complain("%s has the value %s, but its component has %s", what, o.Labels["soak"], owner.values.Text)
 	case !isRecorded && isLabelled && name != "" && len(o.OwnerReferences) == 0:

@@ -25,7 +25,7 @@ type External struct {
 	State   string `json:"state"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
-	// ID is the id in the external system, and Token identifies the creation. They are empty if they are not recorded, or
+	// ID is the id in the external system, and Token identifies the creation. They are empty if they are not stored, or
 	// if the person may not read the record.
 	ID    string `json:"id,omitempty"`
 	Token string `json:"token,omitempty"`

@@ -29,7 +29,7 @@ func (r InventoryRef) Equal(other InventoryRef) bool {
 	return r.secrets == other.secrets && slices.Equal(r.lines, other.lines)
 }
 
-// Empty reports whether no dependents are recorded. A record in Secrets is never empty.
+// Empty reports whether a status names no dependents. A record in Secrets is never empty.
 func (r InventoryRef) Empty() bool { return len(r.lines) == 0 && r.secrets.Name == "" }
 
 // Secrets returns the Secrets that contain the record, or the zero value if the lines are in the status.

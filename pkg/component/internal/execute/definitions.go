@@ -94,7 +94,7 @@ func (c *clients) instances(
 	return found, nil
 }
 
-// confirmNeverServed returns an error unless a definition does not exist, was never established, or is recorded as one
+// confirmNeverServed returns an error unless a definition does not exist, was never established, or is stored as one
 // that never served a version. The condition Established is set before the first version is served, and is never unset.
 func (c *clients) confirmNeverServed(ctx context.Context, definition Definition, cause error) error {
 	crd, err := c.operator.Resource(customResourceDefinitions).Get(ctx, definition.Name, metav1.GetOptions{})

@@ -1,7 +1,7 @@
 // Package externals answers facts about the dependents of components outside Kubernetes, and carries out actions on
 // them.
 //
-// What is known about an external is its situation: what is wanted, what is recorded, what was observed, and which call
+// What is known about an external is its situation: what is wanted, what is stored, what was observed, and which call
 // is under way. Facts and decisions are functions of a situation, which has a time. A step is a function that changes a
 // situation and says what follows. A component makes the steps of its externals under its lock, and carries out what
 // follows. A Manager has the components. A pass opens a Session, which implements applier.Externals. No pass waits for

@@ -56,7 +56,7 @@ func restored(id string, s *situation) *externalstate.State {
 	if s.recorded.state != nil {
 		next = *s.recorded.state
 	} else if s.wanted.desired != nil {
-		// The desired manifest is recorded without its digest, because it is not known which manifest was applied. So it is
+		// The desired manifest is stored without its digest, because it is not known which manifest was applied. So it is
 		// applied now.
 		next.Manifest, next.References = s.wanted.toRecord(s.wanted.desired)
 		next.Manifest = withoutDigest(next.Manifest, s.wanted.owner.Reconciler)

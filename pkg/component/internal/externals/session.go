@@ -24,7 +24,7 @@ type SessionInput struct {
 	Drivers []external.Driver
 	// Desired is the apply set, with the objects that conditions may add to it. It is empty in a deletion.
 	Desired []manifests.Object
-	// Inventory is the inventory as it is recorded.
+	// Inventory is the inventory as it is stored.
 	Inventory []metav1alpha1.InventoryEntry
 	// Read returns the contents of references, by reference. The text says why a reference has no content.
 	Read func(ctx context.Context, refs []metav1alpha1.Reference) (map[metav1alpha1.Reference]Content, error)

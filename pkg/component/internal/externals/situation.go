@@ -158,7 +158,7 @@ func (s *situation) mayRepeat() bool {
 		s.now.Before(s.recorded.state.Since.Add(info.IdempotentFor))
 }
 
-// mayDelete reports whether a deletion that is recorded must be continued by a call of Delete.
+// mayDelete reports whether a deletion whose intent is stored must be continued by a call of Delete.
 func (s *situation) mayDelete() bool {
 	return !s.isBlocked() && s.wanted.account != (accountKey{}) && s.recorded.isDeleting() &&
 		!s.underway.deleteSent && s.recorded.state.ID != ""

@@ -134,7 +134,7 @@ func existing(s *situation) {
 	s.recorded.entry = metav1alpha1.InventoryEntry{External: true, Begun: true, UID: types.UID(first)}
 }
 
-// ours sets the intent that this process recorded.
+// ours sets the intent that this process stored.
 func ours(s *situation) {
 	s.recorded.attempts.own, s.recorded.attempts.ownAt = intent{first, 1, true}, noon
 }

@@ -103,7 +103,7 @@ func without(failures map[plan.Verb]*failed, verb plan.Verb) map[plan.Verb]*fail
 // callRetries are the delays after calls that failed.
 var callRetries = backoff.Backoff{First: 500 * time.Millisecond, Last: time.Minute}
 
-// adopt enters what is recorded in the Secret: a state, or the damage of it.
+// adopt enters what the Secret contains: a state, or the damage of it.
 func (t *step) adopt(state *externalstate.State, damaged string) {
 	s, previous, before := &t.s, t.s.recorded.state, t.s.recorded.creation()
 	s.recorded.state, s.recorded.damaged = state, damaged

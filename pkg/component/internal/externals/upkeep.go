@@ -73,8 +73,8 @@ func (u *upkeep) tidy(t *step) []metav1alpha1.Reference {
 	return refs
 }
 
-// reportLeft creates an Event, once, about an external that is recorded and not in the inventory. It is left in place,
-// because nothing shows that the component may delete it.
+// reportLeft creates an Event, once, about an external that has a state and is not in the inventory. It is left in
+// place, because nothing shows that the component may delete it.
 func (u *upkeep) reportLeft(t *step) {
 	r := &t.s.recorded
 	if !r.reported {

@@ -23,7 +23,7 @@ func (c *call) begin(t *step) {
 func (c *call) refused(t *step) {
 	s := &t.s
 	if c.method == MethodCreate && s.recorded.attempt() == (intent{c.base.Token, c.base.Attempts, false}) {
-		// This process recorded the entry of the inventory, and knows that it did not call Create.
+		// This process wrote the entry of the inventory, and knows that it did not call Create.
 		s.underway.sent, s.recorded.attempts.own.recorded = s.underway.repeated, true
 	}
 	s.underway.verb = ""

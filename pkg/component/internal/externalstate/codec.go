@@ -74,7 +74,7 @@ func encode(owner manifests.Owner, key manifests.Key, s *State) ([]byte, error) 
 	return data, nil
 }
 
-// decode returns the state in a value that is recorded for an owner and a key, or the cause why it cannot be used.
+// decode returns the state in a value that is stored for an owner and a key, or the cause why it cannot be used.
 func decode(owner manifests.Owner, key manifests.Key, data []byte) (*State, Cause) {
 	if len(data) > maxValue {
 		return nil, TooLarge

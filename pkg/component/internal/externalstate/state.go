@@ -16,7 +16,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// Intent is a call whose result is not recorded yet.
+// Intent is a call whose result is not stored yet.
 type Intent string
 
 // The intents.
@@ -32,10 +32,10 @@ type State struct {
 	Token string `json:"token"`
 	// Attempts is the number of the creates that were begun with this token.
 	Attempts int `json:"attempts,omitempty"`
-	// Intent is the call whose result is not recorded yet, and Since the time when it was recorded.
+	// Intent is the call whose result is not stored yet, and Since the time when the intent was stored.
 	Intent Intent    `json:"intent,omitempty"`
 	Since  time.Time `json:"since,omitzero"`
-	// Began is the time at which the last attempt to create or to delete the external was recorded. Since is that of the
+	// Began is the time at which the last attempt to create or to delete the external was stored. Since is that of the
 	// first one. The call begins within Window after Began, and ends within twice Window.
 	Began  time.Time     `json:"began,omitzero"`
 	Window time.Duration `json:"window,omitempty"`

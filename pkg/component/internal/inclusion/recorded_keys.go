@@ -9,7 +9,7 @@ import (
 
 // withRecordedKeys returns the set with the keys that its objects have in the inventory, and those keys by the keys of
 // the set. The key of an object whose type is not served has no default namespace. If the type was served when the
-// object was recorded, the key in the inventory has one. With the key of the set, the entry would look like the entry of
+// entry was written, the key in the inventory has one. With the key of the set, the entry would look like the entry of
 // an object that is not desired any more. If no key differs, the set itself is returned.
 func (in Inputs) withRecordedKeys(set []manifests.Object) ([]manifests.Object, map[manifests.Key]manifests.Key) {
 	recorded := in.recordedKeys(set)

@@ -21,7 +21,7 @@ const maxFallback = 384 << 10
 // deletion must continue, because often the rights are missing only because the namespace is being deleted. The
 // inventory only shrinks in a deletion. fallBack uses the first possible place of these:
 //   - the status, up to maxFallback;
-//   - the inventory that is recorded already, if it contains all entries that are left;
+//   - the inventory that is stored already, if it contains all entries that are left;
 //   - memory only, if the namespace is being deleted, because no right can be granted in it any more. After a restart,
 //     the remaining objects are found by their labels.
 //

@@ -175,7 +175,7 @@ func readError(what string, err error) error {
 }
 
 // checkReport returns an error if a search could list no type at all in the namespace of the dependents. Otherwise an
-// empty inventory would be recorded, and all dependents would remain in the cluster without notice. A deletion of the
+// empty inventory would be written, and all dependents would remain in the cluster without notice. A deletion of the
 // component continues nevertheless if the namespace of the dependents is being deleted, because the rights are deleted
 // with the namespace. It also continues if the namespace of the component is being deleted, unless the dependents are
 // in another cluster.

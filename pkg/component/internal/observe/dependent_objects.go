@@ -91,7 +91,7 @@ func (r WatchedResource) keyOf(o metav1.Object) manifests.Key {
 }
 
 // finishedLifetime is the time for which the Observer stores that a deleted object had finished its work. Usually the
-// next pass records this fact. An hour is long enough even if some passes fail or are suspended.
+// next pass writes this fact to the inventory. An hour is long enough even if some passes fail or are suspended.
 const finishedLifetime = time.Hour
 
 // rememberFinished stores the facts of a deleted object that had finished its work. The caller holds the lock.

@@ -218,8 +218,8 @@ func CountObjects(objects []manifests.Object) int {
 	return count
 }
 
-// add adds the decision about a desired object to the plan. An object that is not recorded yet gets an inventory entry
-// now, because objects must be recorded before they are written.
+// add adds the decision about a desired object to the plan. An object without an inventory entry gets one now, because
+// the entry must be written before the object.
 func (p *Plan) add(c candidate, d decision) {
 	if c.object.Settings.IsObserved() {
 		p.addObserved(c, d)
@@ -251,7 +251,7 @@ func (p *Plan) add(c candidate, d decision) {
 	}
 }
 
-// replaceEntry replaces the entry of an object. A failure must be recorded before the failed object is deleted.
+// replaceEntry replaces the entry of an object. A failure must be in the inventory before the failed object is deleted.
 func (p *Plan) replaceEntry(c candidate, e metav1alpha1.InventoryEntry) {
 	p.WriteInventory = p.WriteInventory || e.Failed != "" && e.Failed != c.entry.Failed
 	p.Inventory[c.object.Key] = e

@@ -7,9 +7,9 @@ import (
 )
 
 // LiveOf returns the state of an object. A copy of a dependent that another client made has the marks of the component,
-// and is an object without an owner nevertheless. It stays a dependent if its UID is recorded: then somebody has only
-// edited its marks. An object with the marks of another cluster, whose objects spec.adopt permits, is no copy: a
-// restore may have mapped its namespace to another one.
+// and is an object without an owner nevertheless. It stays a dependent if its UID is in the inventory: then
+// somebody has only edited its marks. An object with the marks of another cluster, whose objects spec.adopt permits, is
+// no copy: a restore may have mapped its namespace to another one.
 func (f Facts) LiveOf(key manifests.Key) Observed {
 	live := f.Live.Of(key)
 	if live.Copied && live.Owner == f.Owner && !f.records(live.UID) {

@@ -48,7 +48,7 @@ func (inv Inventory) EnterTokens(tokens map[manifests.Key]string) (changed bool)
 	return changed
 }
 
-// noteBegun marks the entries of the externals that the actions of the plan create or adopt. They are recorded before
+// noteBegun marks the entries of the externals that the actions of the plan create or adopt. They are written before
 // the actions run. So an external with this mark and without a recorded state may exist.
 func (p *Plan) noteBegun() {
 	for _, a := range p.Actions {

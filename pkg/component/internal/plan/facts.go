@@ -42,7 +42,7 @@ type Facts struct {
 	// occurrences is in Desired several times.
 	Desired []manifests.Object
 	// Excluded contains the objects that are not in Desired because their condition include-when is false. The value is
-	// false for an object that the component only observes, and that is released instead of deleted if it is recorded.
+	// false for an object that the component only observes, and that is released instead of deleted if it has an entry.
 	Excluded map[manifests.Key]bool
 	// LeftOut says why objects are not applied, because their conditions are false. The plan passes it on.
 	LeftOut []metav1alpha1.DependentReport

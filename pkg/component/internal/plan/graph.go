@@ -171,7 +171,7 @@ func (h holdUp) String() string {
 }
 
 // hold returns the decision about an object that is held up: a wait, or a failure if the wait has timed out. The start
-// of the wait is recorded only if the wait has a timeout.
+// of the wait is stored only if the wait has a timeout.
 func (p *Plan) hold(c candidate, reason WaitReason, message string) decision {
 	timeout := c.object.Settings.Graph.Timeout
 	if timeout <= 0 {
@@ -229,7 +229,7 @@ func (p *Plan) noteDependencies(c candidate, a Action) {
 	p.Inventory[c.object.Key] = e
 }
 
-// maxRecorded is the maximum number of previous and new dependencies that are recorded for an object.
+// maxRecorded is the maximum number of previous and new dependencies in the entry of an object.
 const maxRecorded = 200
 
 // joinDependencies adds dependencies to recorded dependencies. If the recorded ones cannot be read, or together are

@@ -122,8 +122,8 @@ func (p *Plan) removeGuard(f Facts) {
 	p.Actions = append(p.Actions, Action{Verb: VerbUnguard, Key: key, Reason: ReasonUnguard, Owner: f.Owner})
 }
 
-// removeGuardOfDesired removes the guard if a desired definition is recorded as guarded. A deletion that was cancelled
-// has set up this guard. The guard would refuse new instances of the desired definition.
+// removeGuardOfDesired removes the guard if the entry of a desired definition says that it is guarded. A deletion that
+// was cancelled has set up this guard. The guard would refuse new instances of the desired definition.
 func (p *Plan) removeGuardOfDesired(f Facts) {
 	if slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return p.Inventory[o.Key].Guarded }) {
 		p.removeGuard(f)

@@ -177,10 +177,10 @@ func inAnyPhase(manifests.Phase) bool { return true }
 // notPostDelete matches ordinary dependents and objects of the phase pre-delete, which are deleted together.
 func notPostDelete(phase manifests.Phase) bool { return phase != manifests.PhasePostDelete }
 
-// previousDependents returns the entries of those objects that are recorded as ordinary dependents, although they now
-// belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in the
-// phase. It is deleted even if its delete policy keeps it, because an object that was released would belong to somebody
-// else; keepsEntry decides which objects are not removed.
+// previousDependents returns the entries of those objects that are ordinary dependents in the inventory, although they
+// now belong to a phase. An object with such an entry is removed first, so that it is created again and runs again in
+// the phase. It is deleted even if its delete policy keeps it, because an object that was released would belong to
+// somebody else; keepsEntry decides which objects are not removed.
 func (inv Inventory) previousDependents(objects []manifests.Object) []metav1alpha1.InventoryEntry {
 	var found []metav1alpha1.InventoryEntry
 	for i, o := range objects {

@@ -55,7 +55,7 @@ func decideUnknown(c candidate) decision {
 	return c.wait(c.live.Reason, c.live.Message)
 }
 
-// isOursStill reports whether an observed object is recorded, because an earlier manifest applied it, and is not
+// isOursStill reports whether an observed object has an entry, because an earlier manifest applied it, and is not
 // released yet.
 func (c candidate) isOursStill() bool {
 	recorded := c.entry.Kind != ""

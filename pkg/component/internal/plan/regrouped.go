@@ -13,7 +13,7 @@ import (
 
 // dropRegrouped returns the removals without those of objects that are desired under another group. The API server
 // serves some objects in two groups, such as Event, with the same UID. Their entries under the previous group are
-// dropped when the object is recorded under the other group.
+// dropped when the object has an entry under the other group.
 func (p *Plan) dropRegrouped(f Facts, removals []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
 	if len(removals) == 0 {
 		return removals

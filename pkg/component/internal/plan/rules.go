@@ -47,7 +47,7 @@ var applyRules = []rule[candidate]{
 	{"an object that its matcher leaves alone is not written", ruleLeftAlone},
 	{"an object whose manifest drops a field that the API server retains is a failure", ruleRetained},
 	{"an object that was written from another manifest is updated", ruleChanged},
-	{"an object whose state after the last write was not recorded is compared with its manifest", ruleUnverified},
+	{"an object whose state after the last write was not stored is compared with its manifest", ruleUnverified},
 	{"an object that drifted is repaired", ruleDrifted},
 	{"an object is applied again when the component changed, if its reconcile policy requires that", ruleTriggered},
 	{"an object is applied again after its reapply interval", ruleReapply},

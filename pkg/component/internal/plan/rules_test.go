@@ -1002,7 +1002,7 @@ var applyRows = slices.Concat(flowRows, []row{
 		"Apply: its manifest changed (uid u1, version 7)",
 	},
 
-	// An object whose state after the last write was not recorded is compared with its manifest.
+	// An object whose state after the last write was not stored is compared with its manifest.
 	{
 		"reads an object whose write was not recorded because of a crash", edits(neverWritten),
 		"Read: it is not known whether it drifted since it was applied (uid u1, version 7)",

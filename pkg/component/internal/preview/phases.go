@@ -16,7 +16,7 @@ import (
 // atDeletion reads the objects of the deletion phases of a rendering, and returns those that exist now and that the
 // deletion of the component would take over, or would have to wait for. A deletion renders nothing, so a person can
 // rename an object of a phase only before the component is applied. An object that is also applied before the deletion,
-// or that is recorded, is left out.
+// or that is in the inventory, is left out.
 func (s *Simulator) atDeletion(ctx context.Context, client *target.Client) result.AtDeletion {
 	owned := map[manifests.Key]bool{}
 	for i := range s.facts.Desired {

@@ -152,7 +152,7 @@ type Inventory struct {
 	Simulator *Simulator
 }
 
-// Load implements reconcile.Inventory. A lost inventory is recovered, but not recorded.
+// Load implements reconcile.Inventory. A lost inventory is recovered, but not written.
 func (i Inventory) Load(
 	ctx context.Context, c *reconcile.Component, owner manifests.Owner, t target.Target,
 ) (reconcile.Loaded, error) {

@@ -71,7 +71,7 @@ func (r recordedExternals) Snapshot(f plan.Facts) plan.Snapshot {
 	return states
 }
 
-// exports returns the exports of the externals in the apply set. A value is used only if it was recorded, and if the
+// exports returns the exports of the externals in the apply set. A value is used only if it was stored, and if the
 // manifest is the applied one. The other exports are missing.
 func (r recordedExternals) exports(f plan.Facts) map[manifests.Key]*plan.Exports {
 	found := map[manifests.Key]*plan.Exports{}

@@ -90,7 +90,7 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 	return p.applyInputs(ctx, c, w, loop)
 }
 
-// work is what the first steps of a pass found: whose dependents it works on, and what is recorded of them.
+// work is what the first steps of a pass found: whose dependents it works on, and what is stored of them.
 type work struct {
 	owner  manifests.Owner
 	target target.Target

@@ -44,7 +44,7 @@ type Runner struct {
 	Forgetters *Forgetters
 }
 
-// Records deletes the Secrets in which parts of the state of a component are recorded, and removes finalizers from
+// Records deletes the Secrets in which parts of the state of a component are stored, and removes finalizers from
 // Secrets.
 type Records interface {
 	// DeleteStale deletes Secrets with previous inventories, which the status of the component does not name any more.

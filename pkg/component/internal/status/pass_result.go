@@ -85,7 +85,7 @@ func resultOfDependents(component manifests.Key, deleting bool, o outcome.Outcom
 
 // WithTimeout replaces the state Progressing by Stalled if the component has been progressing for longer than timeout.
 // since is the time when the component began to progress, or nil if it begins now. WithTimeout also returns this time,
-// to be recorded in the status. A timeout of zero or less means no limit.
+// to be written to the status. A timeout of zero or less means no limit.
 func (v PassResult) WithTimeout(since *metav1.Time, timeout time.Duration, now time.Time) (PassResult, *metav1.Time) {
 	if v.State != metav1alpha1.StateProgressing {
 		return v, since

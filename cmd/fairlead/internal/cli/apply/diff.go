@@ -36,7 +36,7 @@ to the managed fields, instead of with the live objects. A field that another ma
 Nobody but the operator asks dependents outside Kubernetes. Their manifests are compared with those that were
 applied last, which are in Secrets beside the component, as far as you may read these. A line "# not compared" names
 those whose Secret you may not read, and a line "# not asked" the objects that bind values of externals which are
-not recorded. A line "# not checked" begins the diff of an object whose dry run was not possible. Problems that
+not stored. A line "# not checked" begins the diff of an object whose dry run was not possible. Problems that
 fairlead plan lists below its table are printed on stderr.
 
 Fields that are left to others by rules (fairlead.io/ignore, spec.ignore) are listed as ignored. They are no

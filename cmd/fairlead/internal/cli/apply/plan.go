@@ -52,7 +52,7 @@ if its dry run is not possible, or does not predict the write. That is so if the
 type, or a mutating webhook is created or changed before, if you lack the right for the write, and if the object
 belongs to an aggregated API that does not declare dry runs. Nobody but the operator asks dependents outside
 Kubernetes, so their steps are not checked. "Not asked" lists the objects that bind values of such dependents, if
-the values are not recorded. A step that is not checked does not change the exit code.
+the values are not stored. A step that is not checked does not change the exit code.
 
 The exit code is 1 if a step cannot be made before somebody acts: the API server would refuse a write, nobody serves
 the type of an object, foreign instances or finalizers of others block the deletion, or rights for the deletion are
