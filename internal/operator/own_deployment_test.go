@@ -195,7 +195,7 @@ var _ = Describe("The operator's own Deployment", func() {
 		Entry("another update policy than the component's is allowed", withPolicy("recreate"), "operator",
 			map[string]string{"fairlead.io/update-policy": "replace"}, ""),
 		Entry("a purge order is refused", withPolicy(""), "operator", map[string]string{"fairlead.io/purge-order": "1"},
-			"the rendering has the annotation fairlead.io/purge-order on Deployment system/operator"),
+			"the rendering sets the annotation fairlead.io/purge-order on Deployment system/operator"),
 		Entry("other Deployments may have these settings",
 			withPolicy("recreate"), "web", map[string]string{"fairlead.io/purge-order": "1"},
 			""),

@@ -56,7 +56,7 @@ func TestTheExpressionsOfASetAreBounded(t *testing.T) {
 				t.Errorf("few: %.300v", err)
 			}
 			if _, err := normalise.Manifests(many, options); err == nil || !strings.Contains(err.Error(),
-				"together more than 131072 bytes") {
+				"together contain more than 131072 bytes") {
 				t.Errorf("many: got %.300v", err)
 			}
 		})

@@ -87,7 +87,7 @@ var _ = Describe("apply", onCluster(func() {
 		c.Spec.Suspend, c.Spec.Path, c.Spec.TargetName = true, "old", "store"
 		Expect(k8s.Create(ctx, c)).To(Succeed())
 
-		values := filepath.Join(folder("v.yaml", "new: [1, 2]\ngone: null\n"), "v.yaml")
+		values := filepath.Join(folder("v.yaml", "new: [1, 2]\nabsent: null\n"), "v.yaml")
 		r := fairlead(ctx, namespace, "apply", "shop", folder("web.yaml", "# a pod"), "-f", values, "--path", "",
 			"--target-name=store")
 		Expect(r.Code).To(Equal(0), r.Err)
