@@ -107,8 +107,8 @@ var rooms = []room{
 	},
 	{
 		"pkg/component/external", "the interface of externals, and nothing of the reconciler",
-		`api/meta/v1alpha1 internal/authorcode internal/bounded internal/httpservice internal/plural pkg/generator
-			pkg/manifests`, "",
+		`api/meta/v1alpha1 internal/authorcode internal/backoff internal/bounded internal/httpservice internal/plural
+			pkg/generator pkg/manifests`, "",
 	},
 	{
 		"pkg/component/internal/discovery", "what an API server serves; it decides nothing",

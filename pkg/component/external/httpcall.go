@@ -8,19 +8,23 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/fairlead-io/fairlead/internal/backoff"
 )
 
 // defaultMaxAnswer is the default of HTTPCall.MaxBytes.
 const defaultMaxAnswer = 1 << 20
 
-// minWait is the time before the second request of an HTTPCall that waits, if the API says no time.
-const minWait = time.Second
+// waits are the times before an HTTPCall repeats a refused request, if the API says no time. They have no limit,
+// because the deadline of the context ends them.
+var waits = backoff.Backoff{First: time.Second, Last: math.MaxInt64}
 
 // HTTPCall is a request with JSON to an HTTP API, whose errors are those of the methods of a Kind.
 type HTTPCall struct {
@@ -61,13 +65,13 @@ type HTTPCall struct {
 // answer that is too large or cannot be decoded, it is not known whether the request had an effect. An error contains
 // the path of the address without the query.
 func (c HTTPCall) Do(ctx context.Context, result any) error {
-	for wait := minWait; ; wait *= 2 {
+	for refusals := 1; ; refusals++ {
 		err := c.once(ctx, result)
 		refused, ok := errors.AsType[*RefusedError](err)
 		if !c.Waits || !ok || !refused.Temporary {
 			return err
 		}
-		after := cmp.Or(refused.After, wait)
+		after := cmp.Or(refused.After, waits.After(refusals))
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= after {
 			return err
 		}

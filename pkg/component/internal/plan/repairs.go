@@ -156,7 +156,7 @@ func lastedAt(c candidate, r Repairs) time.Time {
 }
 
 // jitter returns less than a tenth of the back-off, so that objects with a conflict at the same time are repaired at
-// different times.
+// different times. It is a hash, and no random duration of package backoff: plans of the same facts are equal.
 func jitter(c candidate, r Repairs) time.Duration {
 	const parts = 1024
 	return r.backoff() / 10 / parts * time.Duration(hashOf(fmt.Sprint(c.owner, c.object.Key, r.Last.UnixNano()))%parts)
