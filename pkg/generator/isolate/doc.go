@@ -9,6 +9,10 @@
 // If a child exceeds a bound, it ends or is killed, and Generate returns a generator.KilledError. Package component
 // renders such a component again at most twice for the same inputs.
 //
+// The line for the children shares them among namespaces by time, and stops long renderings when others wait, because a
+// rendering has no effects and can be repeated. It is not Turns of pkg/component/internal/target, which shares slots by
+// their number and takes none away, because a pass has effects and must run to its end.
+//
 // The package knows no engine. The confinement needs Linux. On other systems the children have bounds of time, and
 // nothing else.
 package isolate

@@ -7,6 +7,10 @@
 // clusters by the content of their kubeconfigs, identifies these clusters outside the workers of the controller, and
 // closes a connection when no component uses it any more. Turns limits the passes over components with a kubeconfig.
 //
+// Turns shares slots among namespaces by their number, and takes no slot away, because a pass has effects and must run
+// to its end. It is not the line of package isolate, which shares child processes by time and stops renderings, because
+// these have no effects and can be repeated.
+//
 // Dependents, references and look-ups are read and written with the identity of the component. Reads that protect
 // foreign objects use the identity of the watches, because they must not depend on the rights of the component.
 package target
