@@ -103,7 +103,7 @@ func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
 	}
 	s.record(theirs)
 	status.RenderedSet = theirs.ID
-	if status.Lookups, status.LookupsDigest, err = theirs.Lookups.Record(); err != nil {
+	if status.Lookups, status.LookupsDigest, err = theirs.Lookups.Lines(); err != nil {
 		t.Fatal(err)
 	}
 	if _, found := s.renderer.Last(s.request.name(), status, ""); found {
