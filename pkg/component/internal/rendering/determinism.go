@@ -83,6 +83,11 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 	}
 	var bodies []*unstructured.Unstructured
 	recorded, err := r.options.Records.Read(ctx, req.Owner, records.Rendering, req.Status.RenderedSet, &bodies)
+	if last := r.cached(req); records.IsLost(err) && last != nil && last.ID != "" {
+		// Another operator process has named its first record, and is about to write it. Or somebody restored an older
+		// status, and deleted the records. Nothing has better values than the cached set.
+		return last.Rendered, false, "", nil
+	}
 	if records.IsLost(err) {
 		return Rendered{ValuesLost: true}, false, err.Error(), nil
 	}

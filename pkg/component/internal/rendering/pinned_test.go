@@ -116,6 +116,28 @@ func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
 	}
 }
 
+// Two operators render a new component. The other one has named its first record, and has not written it yet.
+func TestTheCachedValuesAreUsedIfAnotherOperatorHasNotWrittenItsRecord(t *testing.T) {
+	s := newScene(t)
+	s.random()
+	ours, _, err := s.render()
+	if err != nil || s.valueOf(ours) != "random-1" {
+		t.Fatalf("the first rendering has the value %q, with the error %v", s.valueOf(ours), err)
+	}
+	status := &s.component.status
+	status.InputDigest, status.Revision, status.RenderedSet = s.request.Inputs.Digest, 1, "theirs"
+	for range 2 {
+		set, _, err := s.render()
+		if err != nil || set.Lost != "" || set.ValuesLost || set.ID != ours.ID || s.valueOf(set) != "random-1" {
+			t.Errorf("the rendering has the value %q and is lost: %q, %t; error %v", s.valueOf(set), set.Lost, set.ValuesLost, err)
+		}
+	}
+	s.restart()
+	if set, _, err := s.render(); err != nil || set.Lost == "" || !set.ValuesLost {
+		t.Errorf("after a restart, the lost record is not reported: %q, %t; error %v", set.Lost, set.ValuesLost, err)
+	}
+}
+
 func TestARenderingThatCouldNotBeRecordedIsUsedAgain(t *testing.T) {
 	s := newScene(t)
 	s.random()

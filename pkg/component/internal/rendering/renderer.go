@@ -212,8 +212,17 @@ func (r *Renderer) lastSet(ctx context.Context, req Request) (*Set, error) {
 // kept returns the cached set if it was rendered from the same inputs for the same cluster, and if no other operator
 // process has replaced it. Otherwise it returns nil.
 func (r *Renderer) kept(req Request) *Set {
+	last := r.cached(req)
+	if last == nil || last.isReplaced(req.Status) {
+		return nil
+	}
+	return last
+}
+
+// cached returns the cached set if it was rendered from the same inputs for the same cluster, and nil otherwise.
+func (r *Renderer) cached(req Request) *Set {
 	last, ok := r.cache.get(req.name())
-	if !ok || last.inputs != req.Inputs.Digest || last.cluster != req.Target.Cluster || last.isReplaced(req.Status) {
+	if !ok || last.inputs != req.Inputs.Digest || last.cluster != req.Target.Cluster {
 		return nil
 	}
 	return &last
