@@ -95,6 +95,20 @@ func (q *queue) again(b batch) {
 	q.signal()
 }
 
+// later adds Secrets to the queue after a pause, unless the watch has delivered newer versions of them by then.
+func (q *queue) later(pause time.Duration, secrets []*metav1.PartialObjectMetadata) {
+	if len(secrets) == 0 {
+		return
+	}
+	time.AfterFunc(pause, func() {
+		b := newBatch()
+		for _, secret := range secrets {
+			b.secrets[client.ObjectKeyFromObject(secret)] = secret
+		}
+		q.again(b)
+	})
+}
+
 func (q *queue) signal() {
 	select {
 	case q.filled <- struct{}{}:
