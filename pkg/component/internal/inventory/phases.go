@@ -123,7 +123,8 @@ func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.
 		st.PhaseRecord = ""
 	}
 	if st.PhaseRecord == "" {
-		if err := p.store.Records.Remover.DeleteLeft(ctx, state, owner, records.Phases); err != nil {
+		naming := records.Naming{Owner: owner, Kind: records.Phases}
+		if err := p.store.Records.Remover.DeleteLeft(ctx, state, naming); err != nil {
 			return phasesError("delete a previous record of", err)
 		}
 		return nil

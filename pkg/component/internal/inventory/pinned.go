@@ -63,7 +63,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
 	if previous == set.ID && state.ID(records.Rendering) == set.ID {
-		return p.deleteFound(ctx, obj, owner)
+		return p.deleteStale(ctx, obj, owner)
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -79,26 +79,29 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	}
 	state.AddPrevious(records.Rendering, previous)
 	if previous == set.ID {
-		return p.deleteFound(ctx, obj, owner)
+		return p.deleteStale(ctx, obj, owner)
 	}
 	if err := p.name(ctx, obj, set.ID); err != nil {
 		return err
 	}
-	return p.deleteStale(ctx, obj, owner, nil)
+	return p.deleteStale(ctx, obj, owner)
 }
 
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
-// deterministic, or because the component is being deleted.
+// deterministic, or because the component is being deleted. If the component is not being deleted, the status that names
+// no rendering is written before the first deletion. So another operator process that has written a record cannot name
+// it any more.
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
-	st, remover := obj.GetStatus(), p.store.Records.Remover
-	if st.RenderedSet == "" {
-		if err := remover.DeleteLeft(ctx, p.state(obj), owner, records.Rendering); err != nil {
-			return pinnedError("delete the record of", err)
-		}
-		return nil
+	st := obj.GetStatus()
+	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
+	switch {
+	case !obj.GetDeletionTimestamp().IsZero():
+		confirm = nil
+	case st.RenderedSet != "":
+		confirm = func(ctx context.Context) error { return p.name(ctx, obj, "") }
 	}
-	if err := remover.Delete(ctx, owner, records.Rendering, st.RenderedSet); err != nil {
-		return pinnedError("delete the record of", err)
+	if err := p.remove(ctx, obj, owner, confirm, p.store.Records.Remover.DeleteLeft); err != nil {
+		return err
 	}
 	st.RenderedSet = ""
 	return nil
@@ -128,40 +131,55 @@ func (p Pinned) write(
 	return nil
 }
 
-// name enters the id of a record into the status of a component and writes the status.
+// name enters the id of a record into the status of a component and writes the status. If the write fails, the status in
+// memory names the same record as before.
 func (p Pinned) name(ctx context.Context, obj components.Object, id string) error {
 	st := obj.GetStatus()
+	previous := st.RenderedSet
 	st.RenderedSet = id
-	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
+	err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
+	if err != nil {
+		st.RenderedSet = previous
+	}
+	return err
 }
 
-// deleteFound deletes stale records that the garbage collection found, or that an earlier pass could not delete. The
-// loaded status may be older than the stored one, which may name one of these records. So the component is confirmed
-// before the first deletion.
-func (p Pinned) deleteFound(ctx context.Context, obj components.Object, owner manifests.Owner) error {
-	var failure error
-	confirm := func(ctx context.Context) error {
-		if err := p.store.Components.Confirm(ctx, obj, components.RefOf(obj.GetStatus())); err != nil {
-			failure = fmt.Errorf("confirm the component: %w", err)
-		}
-		return failure
-	}
-	err := p.deleteStale(ctx, obj, owner, confirm)
-	return cmp.Or(failure, err)
-}
-
-// deleteStale deletes the stale records of renderings; see records.Remover.DeleteUnnamed. confirm is nil if this pass
-// has just written the status.
-func (p Pinned) deleteStale(
-	ctx context.Context, obj components.Object, owner manifests.Owner, confirm func(context.Context) error,
-) error {
-	naming := records.Naming{
-		Owner: owner, Kind: records.Rendering, ID: obj.GetStatus().RenderedSet, Confirm: confirm,
-	}
-	if err := p.store.Records.Remover.DeleteUnnamed(ctx, p.state(obj), naming); err != nil {
-		return pinnedError("delete the record of", err)
+// confirm returns an error if the stored status names another rendering than the status that this pass loaded or wrote
+// last.
+func (p Pinned) confirm(ctx context.Context, obj components.Object) error {
+	if err := p.store.Components.Confirm(ctx, obj, components.RefOf(obj.GetStatus())); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
 	}
 	return nil
+}
+
+// deleteStale deletes the stale records of renderings; see records.Remover.DeleteUnnamed. Other operator processes may
+// write records and the status all the time, so the component is confirmed between the list and the first deletion of a
+// record that the status of this pass never named, even if this pass has just written the status.
+func (p Pinned) deleteStale(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
+	return p.remove(ctx, obj, owner, confirm, p.store.Records.Remover.DeleteUnnamed)
+}
+
+// remove calls remove with the record that the status names. An error of confirm is returned unchanged, so that a
+// conflict ends the pass.
+func (p Pinned) remove(
+	ctx context.Context, obj components.Object, owner manifests.Owner, confirm func(context.Context) error,
+	remove func(context.Context, *records.State, records.Naming) error,
+) error {
+	var refusal error
+	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: obj.GetStatus().RenderedSet}
+	if confirm != nil {
+		naming.Confirm = func(ctx context.Context) error {
+			refusal = confirm(ctx)
+			return refusal
+		}
+	}
+	err := remove(ctx, p.state(obj), naming)
+	if err != nil && refusal == nil {
+		return pinnedError("delete the record of", err)
+	}
+	return refusal
 }
 
 func (p Pinned) state(obj client.Object) *records.State {

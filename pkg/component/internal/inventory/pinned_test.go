@@ -158,7 +158,7 @@ func TestACrashBeforeTheFirstRenderingIsWritten(t *testing.T) {
 	g.Expect(c.renderings()).To(ConsistOf("r1b"))
 }
 
-// other returns another operator process for the same component.
+// other returns another operator process for the same component. Its writes of the status call beforeStatus of c.
 func (c *cluster) other() *cluster {
 	another := *c
 	another.restart()
@@ -205,11 +205,125 @@ func TestNoRenderingStaysRecordedIfItIsDeterministic(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t)
 	g.Expect(c.pin("r5")).To(Succeed())
-	p := c.begin()
+	p, written := c.begin(), c.statuses
 	g.Expect(c.store.Pinned().Record(t.Context(), p, c.owner(), Set{})).To(Succeed())
 	g.Expect(c.renderings()).To(BeEmpty())
-	// The stored status names the rendering until the next write, which is no conflict.
-	g.Expect(c.load().Status.RenderedSet).To(Equal("r5"))
-	g.Expect(c.store.Phases().Record(t.Context(), p, c.owner(), phases(c, "first"))).To(Succeed())
 	g.Expect(c.load().Status.RenderedSet).To(BeEmpty())
+	g.Expect(c.statuses).To(Equal(written + 1))
+	c.Requests = nil
+	g.Expect(c.store.Pinned().Record(t.Context(), p, c.owner(), Set{})).To(Succeed())
+	g.Expect(c.Requests).To(BeEmpty())
+	g.Expect(c.statuses).To(Equal(written + 1))
+}
+
+func TestACrashBeforeTheRenderingOfADeterministicComponentIsDeleted(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	g.Expect(c.pin("r5")).To(Succeed())
+	c.Refuse = func(verb, _ string) error {
+		if verb == "delete" {
+			return errCrash
+		}
+		return nil
+	}
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), Set{})).NotTo(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("r5"))
+	g.Expect(c.load().Status.RenderedSet).To(BeEmpty())
+
+	c.Refuse = nil
+	c.restart()
+	c.found()
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), Set{})).To(Succeed())
+	g.Expect(c.renderings()).To(BeEmpty())
+}
+
+// The rendering of the operator that tests begin as a is deterministic, because it has other inputs than b.
+func TestADeterministicRenderingDeletesNoRecordOfAnotherOperator(t *testing.T) {
+	for name, test := range map[string]struct {
+		// before and later are the renderings that the other operator records before and after a loads the component.
+		before, later []string
+		want          []string
+	}{
+		"the status of a is outdated":                      {[]string{"r5"}, []string{"r6"}, []string{"r6"}},
+		"the status of a is outdated, and names no record": {nil, []string{"r1"}, []string{"r1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			a := newCluster(t)
+			b := a.other()
+			for _, id := range test.before {
+				g.Expect(b.pin(id)).To(Succeed())
+			}
+			p := a.begin()
+			for _, id := range test.later {
+				g.Expect(b.pin(id)).To(Succeed())
+			}
+			a.found()
+			err := a.store.Pinned().Record(t.Context(), p, a.owner(), Set{})
+			g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+			g.Expect(a.renderings()).To(ConsistOf(test.want))
+			g.Expect(a.load().Status.RenderedSet).To(Equal(test.want[0]))
+		})
+	}
+}
+
+func TestARenderingIsNotNamedAfterADeterministicOneDeletedIt(t *testing.T) {
+	g := NewWithT(t)
+	a := newCluster(t)
+	b := a.other()
+	g.Expect(a.pin("r5")).To(Succeed())
+	p := a.begin()
+	// Before b writes the status that names its record, a deletes all records.
+	a.beforeStatus = func() error {
+		a.beforeStatus = nil
+		return a.store.Pinned().Record(t.Context(), p, a.owner(), Set{})
+	}
+	err := b.pin("r6")
+	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+	g.Expect(a.renderings()).To(BeEmpty())
+	g.Expect(a.load().Status.RenderedSet).To(BeEmpty())
+}
+
+func TestADelayedOperatorDeletesNoRenderingOfAnother(t *testing.T) {
+	g := NewWithT(t)
+	a := newCluster(t)
+	b := a.other()
+	g.Expect(a.pin("r5")).To(Succeed())
+	var failure error
+	a.Refuse = func(verb, _ string) error {
+		if verb != "list" {
+			return nil
+		}
+		// The status names the record of a. Before a lists the records, the other operator has written two more.
+		a.Refuse = nil
+		g.Expect(b.pin("r7")).To(Succeed())
+		a.beforeStatus = func() error { return errCrash }
+		failure = b.pin("r8")
+		a.beforeStatus = nil
+		return nil
+	}
+	err := a.pin("r6")
+	g.Expect(failure).To(MatchError(errCrash))
+	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+	g.Expect(a.renderings()).To(ConsistOf("r7", "r8"))
+}
+
+func TestTheStatusNamesThePreviousRenderingIfItCannotBeWritten(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	for _, previous := range []string{"", "r5"} {
+		if previous != "" {
+			g.Expect(c.pin(previous)).To(Succeed())
+		}
+		p := c.begin()
+		c.beforeStatus = func() error { return errCrash }
+		for _, id := range []string{"r6", ""} {
+			err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{ID: id, Manifests: pinnedSet(id).Manifests})
+			if id != previous {
+				g.Expect(err).To(MatchError(errCrash))
+			}
+			g.Expect(p.Status.RenderedSet).To(Equal(previous), "the report of this pass writes it")
+		}
+		c.beforeStatus = nil
+	}
 }

@@ -32,8 +32,9 @@ type Naming struct {
 	Kind  Kind
 	// ID is the id of the record that the status names, empty if it names none.
 	ID string
-	// Confirm returns an error if the stored status names another record than ID. It is called before the first
-	// deletion. It is nil if the caller has just written the status.
+	// Confirm returns an error if the stored status names another record than ID. It is called after the list of the
+	// records, before the first deletion. DeleteUnnamed does not call it if only records are deleted that the status
+	// named before. Nil confirms everything.
 	Confirm func(context.Context) error
 }
 
@@ -46,35 +47,47 @@ func (r Remover) DeleteUnnamed(ctx context.Context, m *State, n Naming) error {
 	if !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
 		return nil
 	}
-	found, err := r.store.Find(ctx, n.Owner, n.Kind, m.previous(n.Kind)...)
+	previous := m.previous(n.Kind)
+	found, err := r.store.Find(ctx, n.Owner, n.Kind, previous...)
 	stale := slices.DeleteFunc(found, func(secret metav1.PartialObjectMetadata) bool {
 		return r.store.Marks.mayBeNamed(&secret, n.ID)
 	})
-	if err == nil && len(stale) > 0 && n.Confirm != nil {
+	isOther := func(secret metav1.PartialObjectMetadata) bool { return !slices.Contains(previous, IDOf(secret.Name)) }
+	if !slices.ContainsFunc(stale, isOther) {
+		// The status named these records, and names another one now. No process names them again.
+		n.Confirm = nil
+	}
+	return r.deleteConfirmed(ctx, m, n, stale, err)
+}
+
+// DeleteLeft deletes all records of a kind of a component that needs none any more: the record that the status names,
+// and all others. If the status names none, DeleteLeft sends no request unless m has evidence of unnamed records; see
+// DeleteUnnamed.
+func (r Remover) DeleteLeft(ctx context.Context, m *State, n Naming) error {
+	if n.ID == "" && !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
+		return nil
+	}
+	found, err := r.store.Find(ctx, n.Owner, n.Kind, append(m.previous(n.Kind), n.ID)...)
+	return r.deleteConfirmed(ctx, m, n, found, err)
+}
+
+// deleteConfirmed deletes Secrets after Naming.Confirm, and drops the evidence of unnamed records. found is the error of
+// their list.
+func (r Remover) deleteConfirmed(
+	ctx context.Context, m *State, n Naming, secrets []metav1.PartialObjectMetadata, found error,
+) error {
+	if found == nil && len(secrets) > 0 && n.Confirm != nil {
 		if err := n.Confirm(ctx); err != nil {
 			return err
 		}
 	}
-	if err == nil {
-		err = r.deleteEach(ctx, stale)
+	if found == nil {
+		found = r.deleteEach(ctx, secrets)
 	}
-	if err := r.unlessNamespaceGoes(ctx, n.Owner, n.Kind, err); err != nil {
+	if err := r.unlessNamespaceGoes(ctx, n.Owner, n.Kind, found); err != nil {
 		return err
 	}
 	m.dropEvidence(n.Kind)
-	return nil
-}
-
-// DeleteLeft deletes all records of a kind, if m has evidence that there may be records that the status does not name;
-// see DeleteUnnamed. It is for a component whose status names no record of the kind, and that needs none.
-func (r Remover) DeleteLeft(ctx context.Context, m *State, owner manifests.Owner, kind Kind) error {
-	if !r.mayHaveUnnamed(ctx, m, owner, kind) {
-		return nil
-	}
-	if err := r.Delete(ctx, owner, kind, m.previous(kind)...); err != nil {
-		return err
-	}
-	m.dropEvidence(kind)
 	return nil
 }
 

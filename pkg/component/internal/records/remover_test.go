@@ -202,6 +202,32 @@ func TestARenderingIsStaleIfTheStatusNamesNeitherItNorThePreviousOne(t *testing.
 	}
 }
 
+func TestOnlyThePreviousRecordIsDeletedWithoutAConfirmation(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		renderings map[string]string
+		confirms   int
+	}{
+		{"the previous record", map[string]string{"r5": "r4", "r6": "r5"}, 0},
+		{"the previous record, and one that another process wrote", map[string]string{"r5": "r4", "r6": "r5", "b": "r4"}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			c, s := newCluster(t)
+			for id, previous := range test.renderings {
+				writeAfter(t, s, id, previous)
+			}
+			m, confirmed := &State{}, 0
+			m.AddPrevious(Rendering, "r5")
+			confirm := func(context.Context) error { confirmed++; return nil }
+			naming := Naming{Owner: owner("app"), Kind: Rendering, ID: "r6", Confirm: confirm}
+			g.Expect(s.Remover.DeleteUnnamed(t.Context(), m, naming)).To(Succeed())
+			g.Expect(c.Names("shop")).To(ConsistOf(ContainSubstring("-r6-")))
+			g.Expect(confirmed).To(Equal(test.confirms))
+		})
+	}
+}
+
 func TestNothingIsDeletedIfTheStatusNamesAnotherRecord(t *testing.T) {
 	g := NewWithT(t)
 	c, s := newCluster(t)
@@ -223,10 +249,28 @@ func TestNoRecordIsLeftOfAComponentThatNeedsNone(t *testing.T) {
 	writeAfter(t, s, "first", "")
 	writeAfter(t, s, "second", "first")
 	m := &State{}
-	g.Expect(s.Remover.DeleteLeft(t.Context(), m, owner("app"), Rendering)).To(Succeed())
+	changed, confirmed := apierrors.NewConflict(secretResource.GroupResource(), "app", nil), 0
+	naming := Naming{Owner: owner("app"), Kind: Rendering, Confirm: func(context.Context) error {
+		confirmed++
+		return changed
+	}}
+	g.Expect(s.Remover.DeleteLeft(t.Context(), m, naming)).To(Succeed())
 	g.Expect(c.Secrets).To(HaveLen(2), "this process has no evidence of unnamed records")
-	m.AddUnnamed(Rendering)
-	g.Expect(s.Remover.DeleteLeft(t.Context(), m, owner("app"), Rendering)).To(Succeed())
+	g.Expect(confirmed).To(BeZero())
+	for _, id := range []string{"", "second"} {
+		naming.ID = id
+		m.AddUnnamed(Rendering)
+		g.Expect(s.Remover.DeleteLeft(t.Context(), m, naming)).To(MatchError(changed))
+		g.Expect(c.Secrets).To(HaveLen(2))
+		g.Expect(m.evidenceOf(Rendering)).To(Equal(seen))
+	}
+	naming.ID, naming.Confirm = "", nil
+	g.Expect(s.Remover.DeleteLeft(t.Context(), m, naming)).To(Succeed())
+	g.Expect(c.Secrets).To(BeEmpty())
+	g.Expect(m.evidenceOf(Rendering)).To(Equal(noEvidence))
+	write(t, s, owner("app"), Rendering, "named")
+	naming.ID = "named"
+	g.Expect(s.Remover.DeleteLeft(t.Context(), m, naming)).To(Succeed())
 	g.Expect(c.Secrets).To(BeEmpty())
 }
 
