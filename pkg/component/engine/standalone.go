@@ -151,7 +151,7 @@ func (s *Standalone) remove(ctx context.Context, p Request, state loading) (resu
 // completed returns the pass with the fields that the caller may omit.
 func (s *Standalone) completed(ctx context.Context, p Request) (Request, error) {
 	if p.Desired != nil || p.Inventory != nil || p.WriteInventory != nil {
-		return p, errors.New("Desired, Inventory and WriteInventory of a Request must be empty, because Standalone sets them")
+		return p, errors.New("the fields Desired, Inventory and WriteInventory must be empty, because Standalone sets them")
 	}
 	var err error
 	if p.Owner, err = s.identified(ctx, p.Owner); err != nil {
