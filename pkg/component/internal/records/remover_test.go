@@ -145,32 +145,32 @@ func TestARenderingIsStaleIfTheStatusNamesNeitherItNorThePreviousOne(t *testing.
 		unreported bool
 	}{
 		{
-			"the status does not name a written record yet",
-			map[string]string{"r5": "r4", "r6": "r5"}, "r5", []string{"r5", "r6"}, true,
+			name:  "the status does not name a written record yet",
+			exist: map[string]string{"r5": "r4", "r6": "r5"}, named: "r5", stays: []string{"r5", "r6"}, unreported: true,
 		},
 		{
-			"another record was named after a crash before the status named a record",
-			map[string]string{"r5": "r4", "r6": "r5", "r6b": "r5"}, "r6b", []string{"r6b"}, false,
+			name:  "another record was named after a crash before the status named a record",
+			exist: map[string]string{"r5": "r4", "r6": "r5", "r6b": "r5"}, named: "r6b", stays: []string{"r6b"},
 		},
 		{
-			"the previous record was not deleted",
-			map[string]string{"r5": "r4", "r6": "r5"}, "r6", []string{"r6"}, false,
+			name:  "the previous record was not deleted",
+			exist: map[string]string{"r5": "r4", "r6": "r5"}, named: "r6", stays: []string{"r6"},
 		},
 		{
-			"no record is named yet, and two were written",
-			map[string]string{"first": "", "second": ""}, "", []string{"first", "second"}, false,
+			name:  "no record is named yet, and two were written",
+			exist: map[string]string{"first": "", "second": ""}, named: "", stays: []string{"first", "second"},
 		},
 		{
-			"one of two first records is named",
-			map[string]string{"first": "", "second": ""}, "second", []string{"second"}, false,
+			name:  "one of two first records is named",
+			exist: map[string]string{"first": "", "second": ""}, named: "second", stays: []string{"second"},
 		},
 		{
-			"of two processes, one has named its record, and the other has not written its status",
-			map[string]string{"a": "r5", "b": "r5"}, "b", []string{"b"}, false,
+			name:  "of two processes, one has named its record, and the other has not written its status",
+			exist: map[string]string{"a": "r5", "b": "r5"}, named: "b", stays: []string{"b"},
 		},
 		{
-			"an earlier version of the operator wrote the record",
-			map[string]string{"r5": "", "r6": ""}, "r5", []string{"r5"}, false,
+			name:  "an earlier version of the operator wrote the record",
+			exist: map[string]string{"r5": "", "r6": ""}, named: "r5", stays: []string{"r5"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -183,7 +183,9 @@ func TestARenderingIsStaleIfTheStatusNamesNeitherItNorThePreviousOne(t *testing.
 				owner("app").ID(): {Status: &metav1alpha1.Status{RenderedSet: test.named}},
 			}}
 			(&Collector{Store: s, Components: known}).reportUnnamed(c.All(), known.cached)
-			g.Expect(len(known.unnamed) == 0).To(Equal(test.unreported), "reported: %q", known.unnamed)
+			if unreported := len(known.unnamed) == 0; unreported != test.unreported {
+				t.Errorf("reported: %q", known.unnamed)
+			}
 
 			m, confirmed := &State{}, 0
 			m.AddUnnamed(Rendering)
@@ -195,8 +197,11 @@ func TestARenderingIsStaleIfTheStatusNamesNeitherItNorThePreviousOne(t *testing.
 				left = append(left, IDOf(name))
 			}
 			g.Expect(left).To(ConsistOf(test.stays))
-			g.Expect(confirmed == 1).To(Equal(len(test.stays) < len(test.exist)),
-				"the status is confirmed once, and only before a deletion")
+			confirms := 0
+			if len(test.stays) < len(test.exist) {
+				confirms = 1
+			}
+			g.Expect(confirmed).To(Equal(confirms), "the status is confirmed once, and only before a deletion")
 			g.Expect(m.evidenceOf(Rendering)).To(Equal(noEvidence))
 		})
 	}
