@@ -25,10 +25,6 @@ import (
 // collectBackoff defines the pauses and the number of the retries in one round of the Collector.
 var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
-// namingGrace is the time after which the Collector checks a rendering again that the status did not name, although it
-// named the rendering that this one replaces. The components in the cache may have been older than the Secret.
-const namingGrace = 10 * time.Minute
-
 // restoreGrace is the minimum age at which a Secret without a component is released, if it was created while this
 // process runs. The restore of a backup may create the Secrets before the components.
 const restoreGrace = time.Hour
@@ -103,34 +99,8 @@ func (c *Collector) Run(ctx context.Context) {
 			found.again(taken)
 		default:
 			found.later(restoreGrace, young)
-			found.later(namingGrace, c.awaitingNames(ctx, secrets))
 		}
 	}
-}
-
-// awaitingNames returns the renderings that no status names, although it names the renderings that they replace. Mostly
-// the status names such a rendering soon. If it names another one instead, the rendering is stale, and the watch of
-// Secrets delivers no event that would say so.
-func (c *Collector) awaitingNames(
-	ctx context.Context, secrets []*metav1.PartialObjectMetadata,
-) (unnamed []*metav1.PartialObjectMetadata) {
-	replaces := func(secret *metav1.PartialObjectMetadata) bool {
-		return kindOf(secret.Name) == Rendering && c.Store.Marks.After(secret) != ""
-	}
-	if !slices.ContainsFunc(secrets, replaces) {
-		return nil
-	}
-	cached, err := c.Components.Cached(ctx)
-	if err != nil {
-		return nil
-	}
-	for _, secret := range secrets {
-		component, found := cached[ownerIDOf(secret.Name)]
-		if found && c.Store.Marks.awaitsName(component.Status, secret) {
-			unnamed = append(unnamed, secret)
-		}
-	}
-	return unnamed
 }
 
 // byAge separates the young Secrets, which are not released yet because of restoreGrace, from all other Secrets. A

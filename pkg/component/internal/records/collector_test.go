@@ -42,39 +42,6 @@ func TestTheQueueHoldsEachSecretThatIsThereOnceInItsLastVersion(t *testing.T) {
 	})
 }
 
-func TestARenderingWithoutANameIsCheckedAgainLater(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := NewWithT(t)
-		_, s := newCluster(t)
-		secret := func(kind Kind, id, previous, version string) *metav1.PartialObjectMetadata {
-			m := &metav1.PartialObjectMetadata{}
-			m.Namespace, m.Name, m.ResourceVersion = "shop", secretName(kind, owner("app").ID(), id, 0), version
-			m.Annotations = map[string]string{s.Marks.name(annotationAfter): previous}
-			return m
-		}
-		named, waits := secret(Rendering, "r5", "r4", "1"), secret(Rendering, "ours", "r5", "2")
-		status := &metav1alpha1.Status{RenderedSet: "r5"}
-		known := &components{cached: map[string]Component{owner("app").ID(): {Status: status}}}
-		c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
-		all := []*metav1.PartialObjectMetadata{named, waits, secret(Rendering, "r3", "r2", "3"), secret(Inventory, "i", "r5", "4")}
-		q := newQueue(func(string) {})
-		q.later(namingGrace, c.awaitingNames(t.Context(), all))
-
-		time.Sleep(namingGrace)
-		again := q.take(t.Context()).all()
-		g.Expect(again).To(ConsistOf(waits))
-		g.Expect(c.collect(t.Context(), batch{}, again)).To(Succeed())
-		g.Expect(known.unnamed).To(BeEmpty())
-		g.Expect(c.awaitingNames(t.Context(), again)).To(ConsistOf(waits), "it is checked once more")
-
-		// The other operator process has named its own rendering.
-		status.RenderedSet = "theirs"
-		g.Expect(c.collect(t.Context(), batch{}, again)).To(Succeed())
-		g.Expect(known.unnamed).To(Equal([]string{waits.Name}))
-		g.Expect(c.awaitingNames(t.Context(), again)).To(BeEmpty())
-	})
-}
-
 func TestSecretsThatAreCheckedAgainDoNotReplaceNewerOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewWithT(t)

@@ -112,13 +112,6 @@ func (m Marks) mayBeNamed(secret metav1.Object, named string) bool {
 	return IDOf(secret.GetName()) == named || m.After(secret) == named
 }
 
-// awaitsName reports whether a Secret is part of a rendering that a status does not name, although it names the rendering
-// that this one replaces.
-func (m Marks) awaitsName(status *metav1alpha1.Status, secret metav1.Object) bool {
-	name := secret.GetName()
-	return kindOf(name) == Rendering && IDOf(name) != status.RenderedSet && m.isNamed(status, secret)
-}
-
 // isNamed reports whether a status names the record that a Secret is a part of. A rendering also counts as named if the
 // status names the rendering that it replaces, because it is not stale. isNamed returns true for a Secret that is not
 // part of a record, and false for a Secret of the kind Externals, which no status names.

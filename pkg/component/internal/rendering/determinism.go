@@ -98,6 +98,10 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		// The record belongs to other inputs, and an earlier pass failed to delete it.
 		return Rendered{ValuesLost: true}, false, "", nil
 	}
+	if last := req.Records.ID(records.Rendering); last != "" && last != records.Lost && last != recorded.ID {
+		// Another operator process has named its record, and the record that this process wrote may exist.
+		req.Records.AddUnnamed(records.Rendering)
+	}
 	req.Records.SetID(records.Rendering, recorded.ID)
 	pinned = Rendered{
 		Manifests: Manifests{plain: bodies}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,

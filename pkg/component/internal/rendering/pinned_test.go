@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 )
 
@@ -102,6 +103,7 @@ func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
 		t.Error("the cached set was not returned, although the status names the rendering that the set replaces")
 	}
 	s.record(theirs)
+	s.request.Records.SetID(records.Rendering, "ours")
 	status.RenderedSet = theirs.ID
 	if status.Lookups, status.LookupsDigest, err = theirs.Lookups.Lines(); err != nil {
 		t.Fatal(err)
@@ -113,6 +115,11 @@ func TestARenderingThatAnotherOperatorRecordedIsUsed(t *testing.T) {
 	if err != nil || calls != 0 || set.ID != theirs.ID || s.valueOf(set) != "random-5" {
 		t.Errorf("the rendering has the value %q after %d calls of the generator, with the error %v; want random-5 after none",
 			s.valueOf(set), calls, err)
+	}
+	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: theirs.ID}
+	err = s.store.Remover.DeleteUnnamed(t.Context(), s.request.Records, naming)
+	if err != nil || len(s.secrets.Secrets) != 1 {
+		t.Errorf("the other records were not looked for: %d records remain, with the error %v", len(s.secrets.Secrets), err)
 	}
 }
 
