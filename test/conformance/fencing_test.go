@@ -116,6 +116,38 @@ var _ = Describe("Two operators of the same name with a delay:", func() {
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 		Expect(namesOf(keptSets(ctx, namespace))).To(ConsistOf(ContainSubstring("-" + named + "-")))
 	})
+
+	It("if the pinned rendering of a new component is named and not written yet, another operator uses its own one; both "+
+		"apply its values, and the other record is deleted", func(ctx SpecContext) {
+		const password = "{apiVersion: v1, kind: Secret, metadata: {name: login}, data: {password: {{ randAlphaNum 16 | b64enc }}}}"
+		namespace, operator := newNamespace(ctx), newOperatorName()
+		names := &turnstile{counts: writesTo(namespace, "secrets/rendered-"), open: make(chan struct{})}
+		waits := &turnstile{counts: writesTo(namespace, "gadgets/app/status"), open: make(chan struct{})}
+		runOperator(operator, operatorOptions{generate: &chart{}, transport: names.wrap})
+		runOperator(operator, operatorOptions{generate: &chart{}, transport: waits.wrap})
+		g := newGadget(ctx, namespace, "app", password, servedBy(operator))
+		for _, held := range []*turnstile{names, waits} {
+			Eventually(ctx, held.waiting.Load).Should(BeEquivalentTo(1))
+		}
+		first := current(ctx, g).Status.RenderedSet
+		Expect(first).NotTo(BeEmpty())
+
+		close(waits.open)
+		expectReady(ctx, g)
+		made, named := content(ctx, "Secret", namespace, "login"), current(ctx, g).Status.RenderedSet
+		Expect(named).NotTo(Equal(first))
+		mark := markAudit(ctx)
+		close(names.open)
+		Eventually(ctx, func() any {
+			return inNamespace(requestsSince(ctx, mark, operator), namespace).Resource("secrets").Verb("delete")
+		}).ShouldNot(BeEmpty())
+		Eventually(ctx, func() []string { return namesOf(keptSets(ctx, namespace)) }).
+			Should(ConsistOf(ContainSubstring("-" + named + "-")))
+		settle(ctx, operator)
+		Expect(current(ctx, g).Status.RenderedSet).To(Equal(named))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		Expect(notesOf(ctx, namespace, "RenderedSetLost")).To(BeEmpty())
+	})
 })
 
 var _ = Describe("Spec changes during the first pass:", func() {
