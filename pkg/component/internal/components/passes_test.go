@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 )
 
@@ -188,6 +189,26 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 					passes.RunsToCompletion(app), pass.Superseded())
 			}
 		})
+	}
+}
+
+func TestOnlyALoadedPassKnowsTheNamedRendering(t *testing.T) {
+	c := newCluster(t)
+	stored := &metav1alpha1.Status{RenderedSet: "theirs"}
+	if c.passes.namesOther(app, stored) {
+		t.Error("without a pass, the status names another rendering")
+	}
+	pass := c.passes.Begin(app)
+	if c.passes.namesOther(app, stored) {
+		t.Error("before the component is loaded, the status names another rendering")
+	}
+	pass.Loaded(newGadget())
+	if !c.passes.namesOther(app, stored) {
+		t.Error("the status names the rendering of the pass")
+	}
+	pass.End()
+	if c.passes.namesOther(app, stored) {
+		t.Error("after the pass, the status names another rendering")
 	}
 }
 

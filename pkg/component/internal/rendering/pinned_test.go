@@ -145,6 +145,19 @@ func TestTheCachedValuesAreUsedIfAnotherOperatorHasNotWrittenItsRecord(t *testin
 	}
 }
 
+func TestACachedSetWithoutGeneratedValuesReplacesNoLostRecord(t *testing.T) {
+	s := newScene(t)
+	if set, _, err := s.render(); err != nil || set.ID != "" {
+		t.Fatalf("the first rendering has the id %q, with the error %v", set.ID, err)
+	}
+	status := &s.component.status
+	status.InputDigest, status.Revision, status.RenderedSet = s.request.Inputs.Digest, 1, "theirs"
+	s.random()
+	if set, _, err := s.render(); err != nil || set.Lost == "" || !set.ValuesLost {
+		t.Errorf("the lost record is not reported: %q, %t; error %v", set.Lost, set.ValuesLost, err)
+	}
+}
+
 func TestARenderingThatCouldNotBeRecordedIsUsedAgain(t *testing.T) {
 	s := newScene(t)
 	s.random()

@@ -21,3 +21,27 @@ func TestObservedObjectsAreNotApplied(t *testing.T) {
 		t.Errorf("the argument became %v", objects)
 	}
 }
+
+func TestASetIsReplacedByARecordOfTheSameInputs(t *testing.T) {
+	for _, c := range []struct {
+		name, id, after, named, inputs string
+		want                           bool
+	}{
+		{"the status names the set", "r6", "r5", "r6", "inputs", false},
+		{"the status names the rendering that the set replaces", "r6", "r5", "r5", "inputs", false},
+		{"the status names another rendering", "r6", "r5", "theirs", "inputs", true},
+		{"the status names a rendering of other inputs", "r6", "r5", "theirs", "others", false},
+		{"the status names none", "r6", "r5", "", "inputs", false},
+		{"a first rendering that the status does not name yet", "r1", "", "", "inputs", false},
+		{"a deterministic set, whose previous record was not deleted", "", "r5", "r5", "inputs", false},
+		{"a deterministic set, but another process has recorded values", "", "", "theirs", "inputs", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			set := Set{Rendered: Rendered{ID: c.id}, inputs: "inputs", after: c.after}
+			status := &metav1alpha1.Status{RenderedSet: c.named, InputDigest: c.inputs}
+			if got := set.isReplaced(status); got != c.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
