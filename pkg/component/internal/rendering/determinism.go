@@ -98,20 +98,32 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		// The record belongs to other inputs, and an earlier pass failed to delete it.
 		return Rendered{ValuesLost: true}, false, "", nil
 	}
+	pinned, current, err = r.restored(ctx, req, recorded, bodies)
+	return pinned, current, "", err
+}
+
+// restored returns the rendering that the record of the status contains, and whether the looked-up objects are
+// unchanged. From now on, the pass has this record.
+func (r *Renderer) restored(
+	ctx context.Context,
+	req Request,
+	recorded records.Record,
+	manifests []*unstructured.Unstructured,
+) (pinned Rendered, current bool, err error) {
 	if last := req.Records.ID(records.Rendering); last != "" && last != records.Lost && last != recorded.ID {
 		// Another operator process has named its record, and the record that this process wrote may exist.
 		req.Records.AddUnnamed(records.Rendering)
 	}
 	req.Records.SetID(records.Rendering, recorded.ID)
 	pinned = Rendered{
-		Manifests: Manifests{plain: bodies}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
+		Manifests: Manifests{plain: manifests}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
 	}
 	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status, recorded.Capabilities)
 	current = current && lookup.GetsSameValues(pinned.Lookups.Exports, req.Exports)
 	if err == nil && current {
 		r.follow(req, pinned.Lookups)
 	}
-	return pinned, current, "", err
+	return pinned, current, err
 }
 
 // check renders the inputs twice, compares both renderings, and pins the values that differ. If the generator proves
