@@ -57,7 +57,7 @@ func TestAProjectHasTheRightsAndFilesOfItsWatchesAndItsClient(t *testing.T) {
 		"test/client_test.go":         "componentclient.New",
 		"internal/operator/watches.go": "BatchJob: related(\"batch-job\", schema.GroupVersionKind{Group: \"batch\", " +
 			"Version: \"v1\", Kind: \"Job\"}, hasLabel, componentsOfBatchJob, partOfBatchJob)",
-		"internal/operator/operator.go": "sources.addTo(reconciler)",
+		"internal/operator/operator.go": "eventSources.addTo(reconciler)",
 		".fairlead/scaffold.yaml":       "plural: boutiques",
 	} {
 		if !strings.Contains(files[file], want) {
