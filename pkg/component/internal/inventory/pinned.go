@@ -88,9 +88,9 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 }
 
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
-// deterministic, or because the component is being deleted. If the component is not being deleted, the status that names
-// no rendering is written before the first deletion. So another operator process that has written a record cannot name
-// it any more.
+// deterministic, or because the component is being deleted. If the component is not being deleted, the status that
+// names no rendering is written before the first deletion. So another operator process that has written a record cannot
+// name it any more.
 func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st := obj.GetStatus()
 	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
@@ -131,8 +131,8 @@ func (p Pinned) write(
 	return nil
 }
 
-// name enters the id of a record into the status of a component and writes the status. If the write fails, the status in
-// memory names the same record as before.
+// name enters the id of a record into the status of a component and writes the status. If the write fails, the status
+// in memory names the same record as before.
 func (p Pinned) name(ctx context.Context, obj components.Object, id string) error {
 	st := obj.GetStatus()
 	previous := st.RenderedSet

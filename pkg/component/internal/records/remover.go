@@ -41,8 +41,8 @@ type Naming struct {
 // DeleteUnnamed deletes the stale records of a kind: those that the status does not name, and whose previous record it
 // does not name either. It keeps a record whose previous record the status names, because another operator process may
 // be about to name the record. DeleteUnnamed sends no request if m has no evidence of unnamed records. If this process
-// has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no error, and the next
-// call tries the deletion again.
+// has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no error, and the
+// next call tries the deletion again.
 func (r Remover) DeleteUnnamed(ctx context.Context, m *State, n Naming) error {
 	if !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
 		return nil
@@ -71,8 +71,8 @@ func (r Remover) DeleteLeft(ctx context.Context, m *State, n Naming) error {
 	return r.deleteConfirmed(ctx, m, n, found, err)
 }
 
-// deleteConfirmed deletes Secrets after Naming.Confirm, and drops the evidence of unnamed records. found is the error of
-// their list.
+// deleteConfirmed deletes Secrets after Naming.Confirm, and drops the evidence of unnamed records. found is the error
+// of their list.
 func (r Remover) deleteConfirmed(
 	ctx context.Context, m *State, n Naming, secrets []metav1.PartialObjectMetadata, found error,
 ) error {
