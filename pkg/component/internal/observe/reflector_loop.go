@@ -26,7 +26,10 @@ type reflectorLoop struct {
 	listener loopListener
 	// retry ends the pause after a failure, but not before the minimum retry delay.
 	retry <-chan struct{}
-	name  string
+	// refused has the pauses after requests that were refused because of a missing right. If it has none, these pauses
+	// are those after other failures.
+	refused wait.Backoff
+	name    string
 	// reader is the identity that lists and watches.
 	reader Reader
 }
@@ -78,7 +81,7 @@ func (f watchFailure) minRetryDelay() time.Duration {
 
 // run lists and watches until ctx ends. The pause after a failure grows from 250 ms to a minute.
 func (l reflectorLoop) run(ctx context.Context) {
-	backoff := newBackoff()
+	backoff, refused := newBackoff(), l.refused
 	for {
 		var failure watchFailure
 		err := l.listAndWatch(ctx)
@@ -86,13 +89,17 @@ func (l reflectorLoop) run(ctx context.Context) {
 			return
 		}
 		if err == nil {
-			backoff = newBackoff()
+			backoff, refused = newBackoff(), l.refused
 		} else {
 			failure = l.classify(err)
 			l.listener.listFailed(failure)
 			l.resetMapper(err)
 		}
-		signalled := l.pause(ctx, backoff.Step(), failure.minRetryDelay())
+		next := &backoff
+		if failure.reason == plan.WaitUnwatched && refused.Duration > 0 {
+			next = &refused
+		}
+		signalled := l.pause(ctx, next.Step(), failure.minRetryDelay())
 		if signalled && failure.reason == plan.WaitNotServed {
 			// The signal may mean that a definition was established. Discovery can show its type a moment later, so the pauses
 			// are short again.

@@ -93,6 +93,35 @@ func TestARetrySignalEndsALongPause(t *testing.T) {
 	})
 }
 
+func TestARefusedWatchOnLabelledObjectsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		attempts := atomic.Int32{}
+		store := &labelledStore{handler: &handler{}}
+		go reflectorLoop{
+			requests: func() (*cache.ListWatch, error) {
+				attempts.Add(1)
+				return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", nil)
+			},
+			store: store, listener: store, refused: labelledRefused, name: "secrets",
+		}.run(ctx)
+		for _, c := range []struct {
+			after       time.Duration
+			least, most int32
+		}{
+			{10 * time.Second, 2, 3},
+			{24 * time.Hour, 26, 40},
+		} {
+			time.Sleep(c.after)
+			if got := attempts.Load(); got < c.least || got > c.most {
+				t.Errorf("%s later the loop has made %d attempts, want %d to %d", c.after, got, c.least, c.most)
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
 // resettable is a mapper that counts its resets.
 type resettable struct {
 	meta.RESTMapper

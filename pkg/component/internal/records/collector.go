@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// collectBackoff defines the pauses and the number of the retries in one round of the Collector.
+// collectBackoff defines the pauses and the number of the tries in one round of the Collector, about two minutes in all.
 var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
 // restoreGrace is the minimum age at which a Secret without a component is released, if it was created while this
@@ -80,27 +80,46 @@ func (c *Collector) Run(ctx context.Context) {
 		observe.WatchLabelled(ctx, c.Store.Metadata, secretResource, namespace, c.Store.Marks.name(marks.LabelHeld), found)
 	}
 	for {
-		taken := found.take(ctx)
-		secrets, young := c.byAge(taken.all())
+		c.round(ctx, found)
 		if ctx.Err() != nil {
 			return
 		}
-		var last error
-		err := wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
-			last = c.collect(ctx, taken, secrets)
-			return last == nil || apierrors.IsForbidden(last), nil
-		})
-		if ctx.Err() == nil && (err != nil || last != nil) {
-			logger.Info("cannot find out which components own the Secrets", "cause", fmt.Sprint(last))
-		}
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			found.again(taken)
-		default:
-			found.later(restoreGrace, young)
-		}
 	}
+}
+
+// round waits for Secrets and collects them. It tries again after every error. An API server that has just started
+// refuses requests until it has read the roles, so a refused request says nothing about the rights of the operator at
+// first. If requests are still refused at the end of the round, the operator lacks a right, and the Secrets are not
+// checked again before a watch event delivers them.
+func (c *Collector) round(ctx context.Context, found *queue) {
+	taken := found.take(ctx)
+	secrets, young := c.byAge(taken.all())
+	var last error
+	// The error is last, or that of ctx.
+	_ = wait.ExponentialBackoffWithContext(ctx, collectBackoff, func(ctx context.Context) (bool, error) {
+		last = c.collect(ctx, taken, secrets)
+		return last == nil, nil
+	})
+	if ctx.Err() != nil {
+		return
+	}
+	if last != nil {
+		log.FromContext(ctx).Info("some Secrets of deleted components are not released", "cause", last.Error())
+	}
+	if !isRefused(last) {
+		found.again(taken)
+		return
+	}
+	found.later(restoreGrace, young)
+}
+
+// isRefused reports whether every part of an error is a request that the operator has no right for. It is true for nil.
+func isRefused(err error) bool {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return !slices.ContainsFunc(joined.Unwrap(), func(part error) bool { return !isRefused(part) })
+	}
+	return err == nil || apierrors.IsForbidden(err)
 }
 
 // byAge separates the young Secrets, which are not released yet because of restoreGrace, from all other Secrets. A
@@ -181,19 +200,13 @@ func (c *Collector) hasOwners(secret *metav1.PartialObjectMetadata, components m
 	})
 }
 
-// collectNamespace releases the Secrets in a namespace whose components do not exist. If the Collector has several
-// namespaces, a namespace in which components cannot be listed is skipped.
+// collectNamespace releases the Secrets in a namespace whose components do not exist.
 func (c *Collector) collectNamespace(
 	ctx context.Context, identity manifests.Owner, namespace string, secrets []*metav1.PartialObjectMetadata,
 ) error {
 	names, err := c.Components.Live(ctx, namespace)
-	if namespace != "" && apierrors.IsForbidden(err) {
-		log.FromContext(ctx).Info("cannot find out which components own the Secrets",
-			"namespace", namespace, "cause", err.Error())
-		return nil
-	}
 	if err != nil {
-		return err
+		return fmt.Errorf("find out which components own the Secrets in namespace %q: %w", namespace, err)
 	}
 	owners := map[string]bool{}
 	for _, name := range names {
@@ -220,7 +233,7 @@ func (c *Collector) deleteRecords(
 		}
 		owner, err := c.ownerOf(ctx, secret)
 		if err != nil {
-			errs = append(errs, ignoreForbidden(ctx, secret, err))
+			errs = append(errs, notReleased(secret, err))
 			continue
 		}
 		isNamed := owner.ID() == id
@@ -238,7 +251,7 @@ func (c *Collector) deleteRecords(
 			// the new version.
 			continue
 		}
-		errs = append(errs, ignoreForbidden(ctx, secret, err))
+		errs = append(errs, notReleased(secret, err))
 	}
 	return errors.Join(errs...)
 }
@@ -301,19 +314,16 @@ func (c *Collector) removeFinalizers(
 				continue
 			}
 			err := c.Store.Finalizers.change(ctx, client.ObjectKeyFromObject(secret), finalizer, remove)
-			errs = append(errs, ignoreForbidden(ctx, secret, err))
+			errs = append(errs, notReleased(secret, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// ignoreForbidden logs an error of the type Forbidden and returns nil, because a retry does not help before somebody
-// grants the right, and the release of the other Secrets must continue.
-func ignoreForbidden(ctx context.Context, secret *metav1.PartialObjectMetadata, err error) error {
-	if !apierrors.IsForbidden(err) {
-		return err
+// notReleased adds the name of a Secret to the error of its release. It returns nil for nil.
+func notReleased(secret *metav1.PartialObjectMetadata, err error) error {
+	if err == nil {
+		return nil
 	}
-	log.FromContext(ctx).Info("a Secret of a deleted component cannot be released",
-		"secret", client.ObjectKeyFromObject(secret), "cause", err.Error())
-	return nil
+	return fmt.Errorf("release Secret %s: %w", client.ObjectKeyFromObject(secret), err)
 }

@@ -90,12 +90,14 @@ func TestSecretsThatABackupMayHaveBroughtBackAreLeftAloneForAWhile(t *testing.T)
 
 // components implements Components.
 type components struct {
-	cached  map[string]Component
-	live    []types.NamespacedName
-	lists   []string
-	refuse  error
-	unnamed []string
-	lost    []string
+	cached map[string]Component
+	live   []types.NamespacedName
+	lists  []string
+	refuse error
+	// refusals are the errors of the first lists, before refuse is returned.
+	refusals []error
+	unnamed  []string
+	lost     []string
 }
 
 func (c *components) Cached(context.Context) (map[string]Component, error) { return c.cached, nil }
@@ -108,6 +110,11 @@ func (c *components) Identity(context.Context) (manifests.Owner, error) {
 
 func (c *components) Live(_ context.Context, namespace string) ([]types.NamespacedName, error) {
 	c.lists = append(c.lists, namespace)
+	if len(c.refusals) > 0 {
+		err := c.refusals[0]
+		c.refusals = c.refusals[1:]
+		return nil, err
+	}
 	return c.live, c.refuse
 }
 
@@ -288,11 +295,10 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 		name       string
 		namespaces []string
 		refuse     error
-		fails      bool
 	}{
-		{"an error is retried", []string{""}, errors.New("reset"), true},
-		{"a refusal in all namespaces ends the round", []string{""}, forbidden(), true},
-		{"a refusal in one of several namespaces does not end the round", []string{"other", "shop"}, forbidden(), false},
+		{"an error", []string{""}, errors.New("reset")},
+		{"a refusal in all namespaces", []string{""}, forbidden()},
+		{"a refusal in one of several namespaces", []string{"other", "shop"}, forbidden()},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -300,8 +306,7 @@ func TestSecretsAreNotCollectedWhereComponentsCannotBeListed(t *testing.T) {
 			write(t, s, owner("deleted"), Phases, "a")
 			known := &components{refuse: test.refuse}
 			c := Collector{Store: s, Components: known, Namespaces: test.namespaces, Started: start}
-			err := c.collect(t.Context(), batch{}, cluster.All())
-			g.Expect(err != nil).To(Equal(test.fails))
+			g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(MatchError(test.refuse))
 			g.Expect(cluster.Secrets).To(HaveLen(1))
 			g.Expect(known.lists).To(Equal(test.namespaces[len(test.namespaces)-1:]))
 		})
@@ -320,7 +325,7 @@ func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 		return nil
 	}
 	c := Collector{Store: s, Components: &components{}, Namespaces: []string{""}, Started: start}
-	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(Succeed())
+	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).To(MatchError(ContainSubstring(refused)))
 	g.Expect(cluster.Names("shop")).To(ConsistOf(refused))
 	cluster.Refuse = func(verb, _ string) error {
 		if verb == "patch" {
@@ -330,3 +335,40 @@ func TestASecretThatCannotBeReleasedHoldsUpNoOther(t *testing.T) {
 	}
 	g.Expect(c.collect(t.Context(), batch{}, cluster.All())).NotTo(Succeed())
 }
+
+// TestARefusedRoundIsTriedAgain covers an API server that has just started and has not read the roles yet, and an
+// operator without rights.
+func TestARefusedRoundIsTriedAgain(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		// refusals are the answers to the first lists of the components.
+		refusals []error
+		// deleted says whether the Secret is deleted by the end of the round, again whether it is in the queue then.
+		deleted, again bool
+	}{
+		{"the API server refuses at first", []error{forbidden(), forbidden()}, true, false},
+		{"the operator lacks the right", repeated(forbidden(), 100), false, false},
+		{"the API server does not answer", repeated(errors.New("no answer"), 100), false, true},
+		{"one namespace is refused, and another does not answer", []error{
+			forbidden(), errors.Join(forbidden(), errors.New("no answer")),
+		}, true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := NewWithT(t)
+				cluster, s := newCluster(t)
+				write(t, s, owner("deleted"), Phases, "a")
+				known := &components{refusals: test.refusals}
+				c := Collector{Store: s, Components: known, Namespaces: []string{""}, Started: start}
+				q := newQueue(nil)
+				q.Updated(cluster.All()...)
+				c.round(t.Context(), q)
+				g.Expect(cluster.Names("shop")).To(HaveLen(map[bool]int{true: 0, false: 1}[test.deleted]))
+				g.Expect(q.next.secrets).To(HaveLen(map[bool]int{true: 1, false: 0}[test.again]))
+			})
+		})
+	}
+}
+
+// repeated returns an error a number of times.
+func repeated(err error, times int) []error { return slices.Repeat([]error{err}, times) }

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -40,9 +39,7 @@ func (c *Collector) reportLost(ctx context.Context, b batch, components map[stri
 			if err == nil && !c.Store.Marks.isComplete(found, record) {
 				c.Components.Lost(component.Name, kind)
 			}
-			if !apierrors.IsForbidden(err) {
-				errs = append(errs, err)
-			}
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)
