@@ -22,6 +22,9 @@ const (
 	// guardAttempts failed requests. The next process finds it again.
 	guardRetry    = 10 * time.Second
 	guardAttempts = 30
+	// guardRefusals is the number of refused lists of guards after which the operator lacks the right. An API server that
+	// has just started refuses requests until it has read the roles.
+	guardRefusals = 6
 )
 
 // GuardOwners tells the GuardCollector which components exist.
@@ -56,6 +59,7 @@ type GuardCollector struct {
 	unused    []unusedGuard
 	inherited []execute.Guard
 	listed    bool
+	refusals  int
 }
 
 // Run removes unused guards until ctx ends.
@@ -138,7 +142,10 @@ func (c *GuardCollector) list(ctx context.Context) (done bool) {
 	if err == nil && len(found) > 0 {
 		identity, err = c.Owners.Identity(ctx)
 	}
-	c.listed = err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err)
+	if apierrors.IsForbidden(err) {
+		c.refusals++
+	}
+	c.listed = err == nil || c.refusals == guardRefusals || apierrors.IsNotFound(err)
 	if err != nil {
 		log.FromContext(ctx).Info("guards of an earlier process are not removed", "cause", err.Error())
 		return c.listed

@@ -156,8 +156,13 @@ func TestGuardsAreNotSearchedWithoutTheRight(t *testing.T) {
 		t.Errorf("after an error the next call is due at %s", due)
 	}
 	refused = apierrors.NewForbidden(schema.GroupResource{Resource: "policies"}, "", nil)
+	for range guardRefusals - 1 {
+		if due := collector.collect(t.Context()); !due.Equal(start.Add(guardRetry)) {
+			t.Errorf("after a refusal the next call is due at %s", due)
+		}
+	}
 	for range 2 {
-		if due := collector.collect(t.Context()); !due.IsZero() || lists != 2 {
+		if due := collector.collect(t.Context()); !due.IsZero() || lists != 1+guardRefusals {
 			t.Errorf("without the right the next call is due at %s, after %d lists", due, lists)
 		}
 	}
