@@ -1,4 +1,3 @@
-// Package config holds the manifests that install the operator, for programs that install it themselves.
 package config
 
 import "embed"

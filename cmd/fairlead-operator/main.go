@@ -1,4 +1,3 @@
-// Command fairlead-operator reconciles Components.
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Fairlead is a command line program that applies folders as components, and shows and deletes components. If it is on
-// the PATH under the name kubectl-fairlead, it is a plugin of kubectl.
 package main
 
 import (

@@ -1,4 +1,3 @@
-// Package jsontype finds the fields that Go types have in JSON.
 package jsontype
 
 import (

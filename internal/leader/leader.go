@@ -1,6 +1,3 @@
-// Package leader tells a replica of the operator which replica reconciles, and where that replica listens. The facts
-// come from the requests of the leader election, so no further request and no further right is needed. These requests
-// also tell the command line which namespaces the operator watches, and which version it has.
 package leader
 
 import (

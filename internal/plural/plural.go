@@ -1,4 +1,3 @@
-// Package plural writes numbers of things.
 package plural
 
 import "strconv"

@@ -1,4 +1,3 @@
-// Package version contains the version of the build and the path of the module.
 package version
 
 // Version is the version of the program. A build sets it with the flag -ldflags "-X

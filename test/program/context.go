@@ -1,5 +1,3 @@
-// Package program contains the common code of the programs in test: they prepare a cluster, run the operator, and end
-// in the same way.
 package program
 
 import (

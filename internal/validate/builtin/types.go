@@ -1,5 +1,3 @@
-// Package builtin contains the schemas, the scopes and the versions of the types of Kubernetes, of the version that
-// this program was built with. The operator does not use it: it asks the API server.
 package builtin
 
 import (

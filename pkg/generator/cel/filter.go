@@ -1,5 +1,3 @@
-// Package cel filters rendered objects by expressions in CEL, the Common Expression Language. Each evaluation has a
-// cost limit.
 package cel
 
 import (

@@ -1,5 +1,3 @@
-// Package externalkinds checks the manifests of dependents outside Kubernetes against the kinds that an author
-// registered. The reconciler and the test kit for generators share this check. The package makes no calls.
 package externalkinds
 
 import (

@@ -1,4 +1,3 @@
-// Package markdown prints Markdown tables for the reports of the programs in test.
 package markdown
 
 import (

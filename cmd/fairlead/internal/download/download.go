@@ -1,5 +1,3 @@
-// Package download fetches the archive behind a URL on the command line. It has the limits, the rules for redirects and
-// the checks of the operator, which fetches the same archive for spec.source.http.
 package download
 
 import (

@@ -1,7 +1,3 @@
-// Package exit classifies errors by the exit code of the program.
-//
-// The constructors Refuse, BadUsage, BadInput and Unasked return errors with a code. CodeOf derives the code of other
-// errors from the response of the API server that they wrap.
 package exit
 
 import (

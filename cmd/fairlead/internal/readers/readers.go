@@ -1,6 +1,3 @@
-// Package readers finds the components that read from another component: its published exports, or objects that belong
-// to it. Nothing blocks the deletion of a component that others read, so the commands delete and plan --delete name
-// them.
 package readers
 
 import (

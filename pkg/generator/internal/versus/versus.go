@@ -1,4 +1,3 @@
-// Package versus compares the speed of an engine with that of the libraries that it uses, in one run on the same input.
 package versus
 
 import (

@@ -1,4 +1,3 @@
-// Package cli implements the command line of the dev cluster.
 package cli
 
 import (

@@ -1,5 +1,3 @@
-// Package secretstest is a fake API server for Secrets and access reviews, for tests of the packages that store records
-// in Secrets. It handles finalizers, resource versions and preconditions as an API server does.
 package secretstest
 
 import (

@@ -1,0 +1,2 @@
+// Package cli implements the command line of the dev cluster.
+package cli

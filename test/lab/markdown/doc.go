@@ -1,0 +1,2 @@
+// Package markdown prints Markdown tables for the reports of the programs in test.
+package markdown
