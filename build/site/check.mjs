@@ -41,12 +41,15 @@ function browser() {
   return program
 }
 
+// isFile reports whether a file exists. An address without a slash at its end may be that of a folder.
+const isFile = (name) => fs.existsSync(name) && fs.statSync(name).isFile()
+
 // serve serves the site on a port of loopback.
 async function serve() {
   const server = http.createServer((request, response) => {
     const name = decodeURI(new URL(request.url, 'http://localhost').pathname).replace(/\/$/, '/index.html')
     const file = path.join(dist, name)
-    if (!fs.existsSync(file)) return response.writeHead(404).end()
+    if (!isFile(file)) return response.writeHead(404).end()
     response.writeHead(200, { 'content-type': types[path.extname(file)] ?? 'application/octet-stream' })
     fs.createReadStream(file).pipe(response)
   })
@@ -65,7 +68,7 @@ function checkLinks() {
       const { origin, pathname, hash } = new URL(link.replaceAll('&amp;', '&'), 'http://site' + name)
       if (origin !== 'http://site') continue
       const to = pathname.replace(/\/$/, '/index.html')
-      if (!fs.existsSync(path.join(dist, decodeURI(to)))) found(`${name}: link to ${link}: no such page`)
+      if (!isFile(path.join(dist, decodeURI(to)))) found(`${name}: link to ${link}: no such page`)
       else if (hash && !ids.get(to)?.has(decodeURIComponent(hash.slice(1)))) found(`${name}: link to ${link}: no such heading`)
     }
   }
