@@ -18,7 +18,7 @@ const Images = "docs/img"
 
 // external matches what makes a picture load or run something: an address in an attribute or a style, except a
 // reference to an element of the picture itself.
-var external = regexp.MustCompile(`(?i)@import|\burl\(\s*["']?[^#"'\s]|\bsrc\s*[:=]`)
+var external = regexp.MustCompile(`(?i)@import|\burl\(\s*["']?[^#"'\s]|\bimage-set\(|\bsrc\s*[:=]`)
 
 // CheckImages checks the pictures. Each is an SVG that a page shows, with a title for readers who cannot see it, and
 // with colours for light and dark pages. It neither runs nor loads anything. A page describes each picture that it

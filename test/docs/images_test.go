@@ -40,6 +40,14 @@ func TestCheckImage(t *testing.T) {
 			begin + `<title>Waves</title>` + style + `<style>@font-face { src: url(https://example.com/f) }</style></svg>`,
 			"may load something",
 		},
+		"refuses a style that selects one of several images": {
+			begin + `<title>Waves</title>` + style + `<style>rect { fill: image-set("https://example.com/i" 1x) }</style></svg>`,
+			"may load something",
+		},
+		"refuses such a style under its older name": {
+			begin + `<title>Waves</title>` + style + `<style>rect { fill: -webkit-image-set('i' 1x) }</style></svg>`,
+			"may load something",
+		},
 		"refuses a file that is not XML": {`<svg>`, "unexpected EOF"},
 	} {
 		t.Run(name, func(t *testing.T) {
