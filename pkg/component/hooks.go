@@ -61,7 +61,7 @@ type Hooks[T Component] struct {
 	PostPass func(ctx context.Context, component T, dependents DependentReader, result PassResult) error
 }
 
-// PassResult is the result of a pass.
+// PassResult is what the hook PostPass learns about a pass that has ended.
 type PassResult struct {
 	// Outcome contains the dependents that the pass waits for, and its changes. It is empty if the pass ended before it
 	// looked at the dependents.

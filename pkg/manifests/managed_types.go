@@ -57,7 +57,8 @@ func NewManagedType(group, kind string) (ManagedType, error) {
 	)
 }
 
-// ParseManagedType parses Kind.group.
+// ParseManagedType parses the form Kind.group, such as Certificate.cert-manager.io. It returns an error if one of the
+// two parts is missing, and does not check them further, as NewManagedType does.
 func ParseManagedType(text string) (ManagedType, error) {
 	kind, group, ok := strings.Cut(text, ".")
 	if !ok || kind == "" || group == "" {

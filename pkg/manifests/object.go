@@ -66,7 +66,8 @@ type Packed interface {
 	Unpack() (*unstructured.Unstructured, error)
 }
 
-// Whole returns the object with its body. It unpacks the body if the object is packed.
+// Whole returns the object with its body. It unpacks the body if the object is packed, in each call. It returns an
+// error that names the object if the object has no body in any form, or if the body cannot be unpacked.
 func (o Object) Whole() (Object, error) {
 	if o.Body != nil {
 		return o, nil

@@ -105,7 +105,7 @@ type TimeoutSpec struct {
 	TimeoutDuration *metav1.Duration `json:"timeout,omitempty"`
 }
 
-// Timeout returns the timeout, or UnsetInterval.
+// Timeout returns the timeout, or UnsetInterval if the spec has none.
 func (s TimeoutSpec) Timeout() time.Duration { return durationOrUnset(s.TimeoutDuration) }
 
 // RetrySpec sets the delay before the retry of a persistent error. It implements component.Retrier.
@@ -119,7 +119,7 @@ type RetrySpec struct {
 	RetryDuration *metav1.Duration `json:"retryInterval,omitempty"`
 }
 
-// RetryInterval returns the delay, or UnsetInterval.
+// RetryInterval returns the delay, or UnsetInterval if the spec has none.
 func (s RetrySpec) RetryInterval() time.Duration { return durationOrUnset(s.RetryDuration) }
 
 // ResyncSpec sets the interval of the periodic resync. It implements component.Resyncer.
@@ -133,7 +133,7 @@ type ResyncSpec struct {
 	Interval *metav1.Duration `json:"interval,omitempty"`
 }
 
-// ResyncInterval returns the interval, or UnsetInterval.
+// ResyncInterval returns the interval, or UnsetInterval if the spec has none.
 func (s ResyncSpec) ResyncInterval() time.Duration { return durationOrUnset(s.Interval) }
 
 func durationOrUnset(d *metav1.Duration) time.Duration {
@@ -153,7 +153,8 @@ type ServiceAccountSpec struct {
 	ServiceAccount string `json:"serviceAccountName,omitempty"`
 }
 
-// ServiceAccountName returns the name of the service account.
+// ServiceAccountName returns the name of the service account, in the namespace of the component. An empty name stands
+// for the default of the operator.
 func (s ServiceAccountSpec) ServiceAccountName() string { return s.ServiceAccount }
 
 // KubeConfigSpec names the kubeconfig of a component. It implements component.Targeter.
@@ -182,7 +183,7 @@ type KubeConfigKey struct {
 	Key string `json:"key,omitempty"`
 }
 
-// KubeConfig returns the reference to the kubeconfig, or nil.
+// KubeConfig returns the reference to the kubeconfig, or nil if the dependents are in the cluster of the component.
 func (s KubeConfigSpec) KubeConfig() *KubeConfigReference {
 	if s.Target == nil {
 		return nil
@@ -230,7 +231,7 @@ type ManagedTypesSpec struct {
 	ManagedTypes []TypePattern `json:"additionalManagedTypes,omitempty"`
 }
 
-// AdditionalManagedTypes returns the types.
+// AdditionalManagedTypes returns the types that the component manages besides those that its dependents define.
 func (s ManagedTypesSpec) AdditionalManagedTypes() []TypePattern { return s.ManagedTypes }
 
 // ExportsSpec names the exports that a component publishes. It implements component.Exporter.
