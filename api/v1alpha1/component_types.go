@@ -103,9 +103,9 @@ type ComponentSpec struct {
 	// +kubebuilder:validation:MaxItems=16
 	Inputs []Input `json:"inputs,omitempty"`
 
-	// Webhook permits signed calls that make the operator ask for the polled inputs and observe the externals at once. There
-	// must be an input that is polled, or a kind of externals. The operator accepts calls only if its administrator has
-	// turned them on.
+	// Webhook permits signed calls that make the operator ask for the polled inputs and observe the externals at once.
+	// There must be an input that is polled, or a kind of externals. The operator accepts calls only if its administrator
+	// has turned them on.
 	// +optional
 	Webhook *Webhook `json:"webhook,omitempty"`
 

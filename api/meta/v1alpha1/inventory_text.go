@@ -226,8 +226,8 @@ func (e *InventoryEntry) setField(f string) error {
 	return err
 }
 
-// numberField returns a pointer to the number field with the given key. It returns nil if the field is no such number or
-// is unknown.
+// numberField returns a pointer to the number field with the given key. It returns nil if the field is no such number
+// or is unknown.
 func (e *InventoryEntry) numberField(key string) *int64 {
 	switch key {
 	case "r":

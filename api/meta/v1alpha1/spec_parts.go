@@ -72,8 +72,8 @@ type PoliciesSpec struct {
 	MissingNamespacesPolicy MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 
 	// ReapplyInterval is the time after which dependents are applied again even if no drift was detected. It applies to
-	// dependents whose manifests set no reapply interval. By default, the interval of the operator applies; if it has none,
-	// they are not applied again.
+	// dependents whose manifests set no reapply interval. By default, the interval of the operator applies; if it has
+	// none, they are not applied again.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=32
@@ -207,10 +207,10 @@ func (s IgnoreSpec) IgnoreRules() []IgnoreRule { return s.Ignore }
 // AdoptSpec lists the existing objects that a component may take over. It implements component.AdoptHolder.
 type AdoptSpec struct {
 	// Adopt lists the existing objects without an owner that the component may take over where the adoption policy is
-	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is complete:
-	// no other object is taken over. Without a list, all objects without an owner are, except those that carry the mark of
-	// another tool, such as Helm. The policies never and always do not need the list. A change of the list makes no new
-	// revision.
+	// if-unowned, and the clusters whose objects of this component it may take over. A list, also an empty one, is
+	// complete: no other object is taken over. Without a list, all objects without an owner are, except those that carry
+	// the mark of another tool, such as Helm. The policies never and always do not need the list. A change of the list
+	// makes no new revision.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=2000

@@ -329,8 +329,8 @@ type Status struct {
 	// +optional
 	InventoryWrites int64 `json:"inventoryWrites,omitempty"`
 
-	// RecordDigest is the checksum of InventoryWrites and of the fields that it counts. If it does not match, or if another
-	// client wrote it, the dependents are searched by their owner labels before anything else is done.
+	// RecordDigest is the checksum of InventoryWrites and of the fields that it counts. If it does not match, or if
+	// another client wrote it, the dependents are searched by their owner labels before anything else is done.
 	// +optional
 	RecordDigest string `json:"recordDigest,omitempty"`
 }
