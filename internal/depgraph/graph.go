@@ -74,8 +74,8 @@ func (r *Refused) Add(key manifests.Key, group string) {
 
 func newGraph(objects []manifests.Object) *graph {
 	g := &graph{
-		objects: make(map[manifests.Key]*manifests.Object, len(objects)), phased: map[manifests.Key]manifests.Phase{}, groups: map[string][]manifests.Key{},
-		definitions: map[manifests.ManagedType][]manifests.Key{},
+		objects: make(map[manifests.Key]*manifests.Object, len(objects)), phased: map[manifests.Key]manifests.Phase{},
+		groups: map[string][]manifests.Key{}, definitions: map[manifests.ManagedType][]manifests.Key{},
 	}
 	for i := range objects {
 		o := &objects[i]

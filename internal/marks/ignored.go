@@ -6,7 +6,9 @@ import (
 )
 
 // IgnoreSources are all sources.
-var IgnoreSources = []manifests.IgnoreSource{manifests.IgnoredByAnnotation, manifests.IgnoredByOption, manifests.IgnoredBySpec}
+var IgnoreSources = []manifests.IgnoreSource{
+	manifests.IgnoredByAnnotation, manifests.IgnoredByOption, manifests.IgnoredBySpec,
+}
 
 // IgnoreAnnotation returns the name of the annotation with the ignored fields of a source.
 func IgnoreAnnotation(source manifests.IgnoreSource) string {

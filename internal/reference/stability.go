@@ -56,8 +56,8 @@ func Features(path string) ([]Feature, error) {
 	return features, nil
 }
 
-// CompareNames returns the mistakes as sentences: a known name that belongs to no feature or to several, and a name that
-// a feature lists and that is not in known. The sentences call a name by its kind, such as flag.
+// CompareNames returns the mistakes as sentences: a known name that belongs to no feature or to several, and a name
+// that a feature lists and that is not in known. The sentences call a name by its kind, such as flag.
 func CompareNames(kind string, known []string, features []Feature, names func(Feature) []string) []string {
 	var problems []string
 	owner := map[string]string{}

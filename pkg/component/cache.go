@@ -43,8 +43,8 @@ func newToleratingInformer(
 	return toolscache.NewSharedIndexInformer(toleratingListWatch(listWatch), example, resync, indexers)
 }
 
-// toleratingListWatch wraps a ListerWatcher: a forbidden list request returns an empty list instead of an error, until a
-// list or a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would
+// toleratingListWatch wraps a ListerWatcher: a forbidden list request returns an empty list instead of an error, until
+// a list or a watch has succeeded. After the first success, a forbidden list request is an error. An empty list would
 // make the informer report all known objects as deleted when the right to list them is revoked. The watch that the
 // informer starts after the empty list is forbidden too, so the informer repeats the list request until it is
 // permitted.

@@ -226,7 +226,8 @@ func (r *Reconciler[T]) relevant() predicate.Predicate {
 // that names inventory Secrets which this process did not write, or whose record another client wrote. With
 // Options.Watching.Metadata, all other changes of the metadata also need a pass.
 func (r *Reconciler[T]) needsPass(before, after client.Object) bool {
-	requested, accepted := r.name+"/"+metav1alpha1.AnnotationReconcileRequested, r.name+"/"+metav1alpha1.AnnotationAcceptUnknown
+	requested := r.name + "/" + metav1alpha1.AnnotationReconcileRequested
+	accepted := r.name + "/" + metav1alpha1.AnnotationAcceptUnknown
 	resolved := r.name + "/" + metav1alpha1.AnnotationResolveExternal
 	return components.NeedsPass(before, after, r.options.finalizers(r.name)) ||
 		!r.namesOther(before) && r.namesOther(after) ||

@@ -181,7 +181,8 @@ func (s *Standalone) identified(ctx context.Context, owner manifests.Owner) (man
 }
 
 // clusterID returns the cluster id. It asks the API server until it has an answer. No lock is held during the request,
-// so that a slow request delays neither wakes nor a pass with a context that ends. Concurrent first passes may ask twice.
+// so that a slow request delays neither wakes nor a pass with a context that ends. Concurrent first passes may ask
+// twice.
 func (s *Standalone) clusterID(ctx context.Context) (string, error) {
 	if known := s.knownCluster(); known != "" {
 		return known, nil

@@ -138,7 +138,8 @@ func (g *Generator) call(ctx context.Context, target *httpservice.Endpoint, body
 		defer func() { <-g.calls }()
 	default:
 		return nil, &transientError{
-			err:   fmt.Errorf("%s: the maximum of %s of functions is reached", target.Name(), plural.Of(cap(g.calls), "concurrent call")),
+			err: fmt.Errorf("%s: the maximum of %s of functions is reached",
+				target.Name(), plural.Of(cap(g.calls), "concurrent call")),
 			after: whenBusy,
 		}
 	}

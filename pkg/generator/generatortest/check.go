@@ -63,8 +63,8 @@ func Check(t testing.TB, g generator.Generator, o Options, requests ...generator
 //   - The reconciler would accept the set: no object is returned twice, the names and values of settings are right, CEL
 //     expressions compile, orders, dependencies, exports and holes do not contradict each other, and externals have a
 //     registered kind and a valid spec.
-//   - An API server would accept every object, as far as its name, its labels, its size and the schema of its type show.
-//     Types that are neither built in nor defined by the objects are accepted.
+//   - An API server would accept every object, as far as its name, its labels, its size and the schema of its type
+//     show. Types that are neither built in nor defined by the objects are accepted.
 //
 // A request without capabilities gets those of a cluster that serves the built-in types.
 //

@@ -84,7 +84,9 @@ func (p *parsedChart) render(
 
 // byKind sorts objects by Helm's order of installation, and returns them. Objects of a kind keep their order.
 func byKind(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
-	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return compareKinds(a.GetKind(), b.GetKind()) })
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int {
+		return compareKinds(a.GetKind(), b.GetKind())
+	})
 	return objects
 }
 

@@ -60,7 +60,9 @@ var ErrNotYet = holes.ErrNoValue
 
 // Bind replaces the holes of an object. The function value returns the value of an export; known is false if it has
 // none. The error names the field, and contains no values of Secrets.
-func (b Bindings) Bind(ctx context.Context, o manifests.Object, value func(name string) (v any, known bool)) (Bound, error) {
+func (b Bindings) Bind(
+	ctx context.Context, o manifests.Object, value func(name string) (v any, known bool),
+) (Bound, error) {
 	whole, err := o.Whole()
 	if err != nil {
 		return Bound{}, err

@@ -14,7 +14,9 @@ import (
 // Check returns a function that checks the manifest of an external of a component, as in
 // normalise.Options.CheckExternal. A kind that no driver handles is an error, and so is a spec that its driver
 // finds invalid. The driver must know the fields of a partial spec.
-func Check(component client.Object, drivers []external.Driver) func(body *unstructured.Unstructured, partial bool) error {
+func Check(
+	component client.Object, drivers []external.Driver,
+) func(body *unstructured.Unstructured, partial bool) error {
 	return func(body *unstructured.Unstructured, partial bool) error {
 		for _, d := range drivers {
 			if d.Info().Kind != body.GetKind() {

@@ -74,7 +74,10 @@ type orders struct {
 type span struct{ last, first manifests.Object }
 
 func newOrders(objects []manifests.Object) orders {
-	s := orders{definitions: map[manifests.ManagedType]*span{}, namespaces: map[string]manifests.Object{}, services: map[manifests.Key]manifests.Object{}}
+	s := orders{
+		definitions: map[manifests.ManagedType]*span{}, namespaces: map[string]manifests.Object{},
+		services: map[manifests.Key]manifests.Object{},
+	}
 	for i := range objects {
 		if o := &objects[i]; o.Settings.Phase == manifests.PhaseApply && !o.InGraph() && !o.Settings.IsObserved() {
 			s.add(o)

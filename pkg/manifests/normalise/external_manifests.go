@@ -21,7 +21,9 @@ func isExternal(body map[string]any) bool {
 
 // notExternal are the settings that have no effect on an external: it has no managed fields and no Kubernetes status,
 // and the records of deletion phases contain no externals.
-var notExternal = []string{manifests.AnnotationIgnore, manifests.AnnotationStatusHint, manifests.AnnotationPhase, manifests.AnnotationPhaseOrder}
+var notExternal = []string{
+	manifests.AnnotationIgnore, manifests.AnnotationStatusHint, manifests.AnnotationPhase, manifests.AnnotationPhaseOrder,
+}
 
 // checkExternal checks the manifest of an external. It returns an error if a manifest of another group has a setting
 // for externals. All errors are joined.

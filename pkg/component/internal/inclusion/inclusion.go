@@ -47,7 +47,8 @@ type Decision struct {
 	recorded map[manifests.Key]manifests.Key
 }
 
-// KeyOf returns the key that an object of the set has in Desired: the one of its entry in the inventory, if they differ.
+// KeyOf returns the key that an object of the set has in Desired: the one of its entry in the inventory, if they
+// differ.
 func (d Decision) KeyOf(key manifests.Key) manifests.Key { return keyIn(d.recorded, key) }
 
 // Decide evaluates the conditions of an apply set. An object that depends on an excluded or inactive object, or binds a

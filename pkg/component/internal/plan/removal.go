@@ -106,7 +106,8 @@ func deleteFailed(r removal) (decision, bool) {
 	}
 	if r.result.Attempts >= r.attempts {
 		message := fmt.Sprintf("it changed %d times while it was being deleted", r.result.Attempts)
-		return r.wait(WaitChangedMeanwhile, message, &Failure{Class: Transient, Reason: WaitChangedMeanwhile, Message: message}), true
+		failure := &Failure{Class: Transient, Reason: WaitChangedMeanwhile, Message: message}
+		return r.wait(failure.Reason, message, failure), true
 	}
 	return decision{}, false
 }

@@ -70,8 +70,8 @@ type Inputs interface {
 // Rendering renders the set of a component.
 type Rendering interface {
 	Render(ctx context.Context, r rendering.Request) (rendering.Set, error)
-	// Last returns the set of a component that was rendered last, if it is in memory, and was rendered from the inputs that
-	// the status names, for the given cluster.
+	// Last returns the set of a component that was rendered last, if it is in memory, and was rendered from the inputs
+	// that the status names, for the given cluster.
 	Last(name types.NamespacedName, status *metav1alpha1.Status, cluster string) (rendering.Set, bool)
 	Drop(name types.NamespacedName)
 }

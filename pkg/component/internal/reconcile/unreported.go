@@ -125,8 +125,8 @@ func (u *unreported) knownExports(c *Component, w work) (known []metav1alpha1.As
 }
 
 // unrendered is called when the rendering fails. If it cannot succeed with the kept values, or has failed with them
-// twice, they are dropped: no plan compares them any more, so the component would not get newer ones. The next rendering
-// gets the recorded values. A rendering that did not begin does not count.
+// twice, they are dropped: no plan compares them any more, so the component would not get newer ones. The next
+// rendering gets the recorded values. A rendering that did not begin does not count.
 func (u *unreported) unrendered(err error) {
 	switch {
 	case u.asked == nil || !began(err):

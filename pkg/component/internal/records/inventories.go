@@ -183,7 +183,8 @@ func (i Inventories) Delete(ctx context.Context, owner manifests.Owner, stored S
 		return nil
 	}
 	secret := &metav1.PartialObjectMetadata{}
-	secret.Namespace, secret.Name, secret.UID = stored.secret.GetNamespace(), stored.secret.GetName(), stored.secret.GetUID()
+	secret.Namespace, secret.Name = stored.secret.GetNamespace(), stored.secret.GetName()
+	secret.UID = stored.secret.GetUID()
 	secret.ResourceVersion, secret.Finalizers = stored.secret.GetResourceVersion(), stored.secret.GetFinalizers()
 	err := i.Store.own.remove(ctx, secret)
 	switch {
