@@ -6,7 +6,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fairlead-io/fairlead/cmd/fairlead/internal/scaffold"
 )
@@ -128,6 +130,48 @@ func TestMakeRunLetsNobodyElseReachTheOperator(t *testing.T) {
 	for _, flag := range flags {
 		if !strings.Contains(recipe, " --"+flag[1]+"=127.0.0.1:") {
 			t.Errorf("--%s is not on the loopback interface: %s", flag[1], recipe)
+		}
+	}
+}
+
+// The Makefile gets a program that stands for the operator, and a go command that has nothing to build.
+func TestMakeRunEndsTheOperatorWhenMakeIsTerminated(t *testing.T) {
+	dir, fakes := filesOnly(t), t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	started, ended := filepath.Join(dir, "started"), filepath.Join(dir, "ended")
+	for file, script := range map[string]string{
+		filepath.Join(fakes, "go"): "#!/bin/sh\nexit 0\n",
+		filepath.Join(dir, "bin", "shop-operator"): "#!/bin/sh\ntrap 'touch ended; exit 0' TERM\ntouch started\n" +
+			"while :; do sleep 0.1; done\n",
+	} {
+		if err := os.WriteFile(file, []byte(script), 0o700); err != nil { //nolint:gosec // The files are programs.
+			t.Fatal(err)
+		}
+	}
+	command := exec.CommandContext(t.Context(), "make", "run")
+	command.Dir = dir
+	command.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "PATH="+fakes+":"+os.Getenv("PATH"))
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitFile(t, started)
+	if err := command.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = command.Wait() // make reports the signal.
+	awaitFile(t, ended)
+}
+
+func awaitFile(t *testing.T, file string) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := os.Stat(file); err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s does not exist", file)
 		}
 	}
 }
