@@ -48,7 +48,7 @@ func (c *Collector) reportLost(ctx context.Context, b batch, components map[stri
 // kept returns the ids of the records that a status names and that a pass can write again. An inventory is not one of
 // them, because the next pass that reads it rebuilds it from the owner labels.
 func kept(status *metav1alpha1.Status) map[Kind]string {
-	named := map[Kind]string{Phases: status.PhaseRecord, Rendering: status.RenderedSet}
+	named := map[Kind]string{Phases: status.PhaseRecord, Rendering: Named(status.RenderedSet)}
 	maps.DeleteFunc(named, func(_ Kind, id string) bool { return !isID(id) })
 	return named
 }

@@ -121,7 +121,7 @@ func (m Marks) isNamed(status *metav1alpha1.Status, secret metav1.Object) bool {
 	case Phases:
 		return IDOf(name) == status.PhaseRecord
 	case Rendering:
-		return status.RenderedSet != "" && m.mayBeNamed(secret, status.RenderedSet)
+		return status.RenderedSet != "" && m.mayBeNamed(secret, Named(status.RenderedSet))
 	case Inventory:
 		return status.HasInventoryRecord() && strings.HasPrefix(name, status.InventoryRecord.Name+"-")
 	case Externals:

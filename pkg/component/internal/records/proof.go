@@ -1,6 +1,7 @@
 package records
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -51,8 +52,41 @@ var provenID = regexp.MustCompile(`^[kv][0-9a-f]{40}$`)
 
 // Header is what the id of a record proves besides its content.
 type Header struct {
+	// Inputs is the digest of the inputs of the rendering; see Origin.
+	Inputs string `json:"inputs,omitempty"`
+	// ValuesLost is Record.ValuesLost.
+	ValuesLost bool `json:"valuesLost,omitempty"`
+	// Capabilities is the digest of Record.Capabilities; see WithCapabilities. It is empty if these are empty.
+	Capabilities string `json:"capabilities,omitempty"`
 	// Permission is the digest of what the spec of the component permitted when the record was written.
 	Permission string `json:"permission,omitempty"`
+}
+
+// WithCapabilities returns the header with the digest of Record.Capabilities, whose text may be longer than a header.
+func (h Header) WithCapabilities(text string) Header {
+	h.Capabilities = digestOfCapabilities(text)
+	return h
+}
+
+func digestOfCapabilities(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// apply replaces what the annotations of a Secret say about a record by what the header proves.
+func (h Header) apply(rec *Record) {
+	origin := Origin{}
+	if rec.Origin != nil {
+		origin = *rec.Origin
+	}
+	origin.InputDigest = h.Inputs
+	rec.Origin, rec.ValuesLost = &origin, h.ValuesLost
+	if digestOfCapabilities(rec.Capabilities) != h.Capabilities {
+		rec.Capabilities = ""
+	}
 }
 
 // Text returns the form of the header that is stored with the record.
@@ -68,6 +102,38 @@ func ParseHeader(text string) (h Header, err error) {
 		return Header{}, &LostError{"the header of the record is damaged"}
 	}
 	return h, nil
+}
+
+// Proof is what is stored with the content of a record, so that its id can be checked. It is empty for a record whose
+// id proves nothing.
+type Proof struct {
+	// Salt are the random bytes of NewSalt.
+	Salt string
+	// Header is a text of Header.
+	Header string
+}
+
+// NewProof returns the id and the proof of a new record. parts are the results of Encode.
+func NewProof(use Use, h Header, parts [][]byte) (id string, p Proof, err error) {
+	if p.Header, err = h.Text(); err != nil {
+		return "", Proof{}, err
+	}
+	salt := NewSalt()
+	p.Salt = string(salt)
+	id, err = Seal(use, salt, p.Header, bytes.Join(parts, nil))
+	return id, p, err
+}
+
+// Again returns the proof of a record that is written once more. id is the same, unless the parts have other bytes than
+// those that were sealed. The same content has other bytes if another version of the operator has compressed it.
+func (p Proof) Again(id string, parts [][]byte) (string, Proof, error) {
+	content := bytes.Join(parts, nil)
+	if !IsProven(id) || Verify(id, []byte(p.Salt), p.Header, content) == nil {
+		return id, p, nil
+	}
+	salt := NewSalt()
+	again, err := Seal(Use(id[:1]), salt, p.Header, content)
+	return again, Proof{string(salt), p.Header}, err
 }
 
 // NewSalt returns a random salt.
@@ -108,6 +174,22 @@ func Verify(id string, salt []byte, header string, content []byte) error {
 	return nil
 }
 
+// verify checks a record that was read, with its content. It replaces what the annotations say about the record by what
+// its header proves. It does nothing if the id proves nothing.
+func (r *Record) verify(content []byte) error {
+	if !IsProven(r.ID) {
+		return nil
+	}
+	if err := Verify(r.ID, []byte(r.Proof.Salt), r.Proof.Header, content); err != nil {
+		return err
+	}
+	h, err := ParseHeader(r.Proof.Header)
+	if err == nil {
+		h.apply(r)
+	}
+	return err
+}
+
 // IsProven reports whether the name of a record in a believed status proves the content of the record.
 func IsProven(name string) bool { return provenID.MatchString(name) }
 
@@ -122,11 +204,14 @@ func IsPinned(name string) bool {
 // Found returns the name of a record that was found in the cluster, and that no believed status named. The name is not
 // proven.
 func Found(id string) string {
-	if id == "" || strings.HasPrefix(id, foundMark) {
+	if id == "" || IsFound(id) {
 		return id
 	}
 	return foundMark + id
 }
+
+// IsFound reports whether a name was made by Found.
+func IsFound(name string) bool { return strings.HasPrefix(name, foundMark) }
 
 // Named returns the id of the record that a status names. It returns an empty id if the status names none.
 func Named(name string) (id string) { return strings.TrimPrefix(name, foundMark) }

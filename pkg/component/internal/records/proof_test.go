@@ -72,6 +72,72 @@ func TestAnIDShowsNothingOfItsContent(t *testing.T) {
 	}
 }
 
+func TestARecordIsProvenAgain(t *testing.T) {
+	parts := [][]byte{[]byte("con"), []byte("tent")}
+	id, proof, err := NewProof(UsePinned, Header{Inputs: "i"}, parts)
+	if err != nil || Verify(id, []byte(proof.Salt), proof.Header, []byte("content")) != nil {
+		t.Fatalf("the id %s proves nothing; error %v", id, err)
+	}
+	for _, c := range []struct {
+		name, id string
+		proof    Proof
+		parts    [][]byte
+		same     bool
+	}{
+		{"the same bytes", id, proof, parts, true},
+		{"the same bytes in other parts", id, proof, [][]byte{[]byte("content")}, true},
+		{"other bytes", id, proof, [][]byte{[]byte("other")}, false},
+		{"an id of an older version", "0123456789abcdef", Proof{}, parts, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			again, with, err := c.proof.Again(c.id, c.parts)
+			if err != nil || (again == c.id) != c.same || with.Header != c.proof.Header {
+				t.Fatalf("got the id %s and the header %q; error %v", again, with.Header, err)
+			}
+			if !IsProven(again) {
+				return
+			}
+			if err := Verify(again, []byte(with.Salt), with.Header, bytes.Join(c.parts, nil)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestAHeaderReplacesAnnotations(t *testing.T) {
+	header := Header{Inputs: "i"}.WithCapabilities("c")
+	for _, c := range []struct {
+		name      string
+		header    Header
+		rec, want Record
+	}{
+		{
+			"annotations of the record", header,
+			Record{Origin: &Origin{InputDigest: "i", Revision: 7}, Capabilities: "c"},
+			Record{Origin: &Origin{InputDigest: "i", Revision: 7}, Capabilities: "c"},
+		},
+		{
+			"annotations that were edited", header,
+			Record{Origin: &Origin{InputDigest: "other"}, ValuesLost: true, Capabilities: "other"},
+			Record{Origin: &Origin{InputDigest: "i"}},
+		},
+		{"annotations that were removed", header, Record{}, Record{Origin: &Origin{InputDigest: "i"}}},
+		{
+			"values that were lost", Header{ValuesLost: true}, Record{},
+			Record{Origin: &Origin{}, ValuesLost: true},
+		},
+		{"capabilities that were added", Header{}, Record{Capabilities: "c"}, Record{Origin: &Origin{}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := c.rec
+			c.header.apply(&got)
+			if *got.Origin != *c.want.Origin || got.ValuesLost != c.want.ValuesLost || got.Capabilities != c.want.Capabilities {
+				t.Errorf("got %+v with the origin %+v, want %+v with %+v", got, *got.Origin, c.want, *c.want.Origin)
+			}
+		})
+	}
+}
+
 func TestOnlyAWholeRecordIsSealed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -117,7 +183,8 @@ func TestNamesOfRenderings(t *testing.T) {
 			if IsPinned(c.name) != c.pinned || IsProven(c.name) != c.isProven {
 				t.Errorf("pinned: %t, proven: %t", IsPinned(c.name), IsProven(c.name))
 			}
-			if found := Found(c.name); c.id != "" && (IsProven(found) || Named(found) != c.id || Found(found) != found) {
+			found := Found(c.name)
+			if c.id != "" && (IsProven(found) || !IsFound(found) || Named(found) != c.id || Found(found) != found) {
 				t.Errorf("when it is found, its name is %q", found)
 			}
 		})

@@ -46,6 +46,13 @@ const (
 	PhasesUnknown = "unknown"
 )
 
+// Keys of the proof of a record in the data of the Secret with the number zero; see Proof. Versions without proofs
+// ignore them.
+const (
+	saltKey   = "salt"
+	headerKey = "header"
+)
+
 // dataKey returns the key of a part of a record in the data of a Secret.
 func (k Kind) dataKey() string {
 	switch k {
@@ -110,6 +117,8 @@ type Record struct {
 	ValuesLost bool
 	// Origin describes the inputs of a rendering, nil for other kinds.
 	Origin *Origin
+	// Proof belongs to an id with a proof. It is empty for other ids.
+	Proof Proof
 	// Capabilities is the text of the capabilities that a rendering asked for; see lookup.Recall. It is empty for other
 	// kinds.
 	Capabilities string
@@ -270,10 +279,24 @@ func decode(ctx context.Context, kind Kind, data []byte, content any) error {
 
 // dataOf returns the part of a record that a Secret contains. It returns a LostError if the data is not valid base64.
 func dataOf(secret *unstructured.Unstructured, kind Kind) ([]byte, error) {
-	text, _, _ := unstructured.NestedString(secret.Object, "data", kind.dataKey())
-	part, err := base64.StdEncoding.DecodeString(text)
+	return valueOf(secret, kind.dataKey())
+}
+
+// valueOf returns a value in the data of a Secret, and an empty value if the Secret has none. It returns a LostError if
+// the value is not valid base64.
+func valueOf(secret *unstructured.Unstructured, key string) ([]byte, error) {
+	text, _, _ := unstructured.NestedString(secret.Object, "data", key)
+	value, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
 		return nil, &LostError{fmt.Sprintf("the record in Secret %s/%s is damaged", secret.GetNamespace(), secret.GetName())}
 	}
-	return part, nil
+	return value, nil
+}
+
+// proofOf returns the proof that the Secret with the number zero of a record contains. It returns an empty proof if the
+// Secret contains none.
+func proofOf(secret *unstructured.Unstructured) Proof {
+	salt, _ := valueOf(secret, saltKey)
+	header, _ := valueOf(secret, headerKey)
+	return Proof{string(salt), string(header)}
 }

@@ -63,7 +63,7 @@ func OwnedBy(uid types.UID, status *metav1alpha1.Status) Owned {
 		owned.Kinds, owned.IDs[Phases] = append(owned.Kinds, Phases), status.PhaseRecord
 	}
 	if status.RenderedSet != "" {
-		owned.Kinds, owned.IDs[Rendering] = append(owned.Kinds, Rendering), status.RenderedSet
+		owned.Kinds, owned.IDs[Rendering] = append(owned.Kinds, Rendering), Named(status.RenderedSet)
 	}
 	if status.InventoryRecord != nil {
 		owned.Kinds, owned.IDs[Inventory] = append(owned.Kinds, Inventory), InventoryID(status)

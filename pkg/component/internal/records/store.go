@@ -152,6 +152,11 @@ func (s *Store) secret(
 ) *unstructured.Unstructured {
 	name, data := secretName(rec.Kind, owner.ID(), rec.ID, number), base64.StdEncoding.EncodeToString(part)
 	annotations[s.Marks.name(annotationDigest)] = digestOf(name, data)
+	values := map[string]any{rec.Kind.dataKey(): data}
+	if number == 0 && rec.Proof != (Proof{}) {
+		values[saltKey] = base64.StdEncoding.EncodeToString([]byte(rec.Proof.Salt))
+		values[headerKey] = base64.StdEncoding.EncodeToString([]byte(rec.Proof.Header))
+	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata": map[string]any{
@@ -160,16 +165,20 @@ func (s *Store) secret(
 			"labels":      s.Marks.labels(owner),
 			"annotations": annotations,
 		},
-		"data": map[string]any{rec.Kind.dataKey(): data},
+		"data": values,
 	}}
 }
 
 // Read reads a record, and decodes its content into content. It returns a LostError if the record does not exist,
-// cannot be decoded, or its digest differs from the digest in its annotation.
+// cannot be decoded, its digest differs from the digest in its annotation, or its id has a proof and does not prove the
+// record. The caller must know whether the id itself can be trusted; see Found.
 func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id string, content any) (Record, error) {
 	rec, edited := Record{Kind: kind, ID: id}, ""
 	prefix := NamePrefix(kind, owner.ID(), id)
 	data, err := readParts(ctx, s.Get, kind, s.NamespaceOf(owner), prefix, 1, func(secret *unstructured.Unstructured) int {
+		if secret.GetName() == prefix+"-0" {
+			rec.Proof = proofOf(secret)
+		}
 		rec.Note = secret.GetAnnotations()[s.Marks.name(annotationNote)]
 		rec.ValuesLost = secret.GetAnnotations()[s.Marks.name(annotationValuesLost)] != ""
 		rec.Origin = s.Marks.OriginOf(secret)
@@ -186,6 +195,9 @@ func (s *Store) Read(ctx context.Context, owner manifests.Owner, kind Kind, id s
 	if edited != "" {
 		return Record{}, &LostError{fmt.Sprintf("the content of Secret %s/%s does not match its digest, because somebody "+
 			"edited it, or copied it from another Secret", s.NamespaceOf(owner), edited)}
+	}
+	if err := rec.verify(data); err != nil {
+		return Record{}, fmt.Errorf("the record with Secret %s/%s-0: %w", s.NamespaceOf(owner), prefix, err)
 	}
 	return rec, decode(ctx, kind, data, content)
 }
