@@ -49,6 +49,7 @@ var rooms = []room{
 	},
 	{"pkg/internal/hookorder", "a table of Helm", "", ""},
 	{"pkg/internal/packed", "bytes of manifests", "", ""},
+	{"pkg/addresses", "addresses of connections", "", modules},
 	{"pkg/source", "archives", "", ""},
 
 	// They import leaves only.
