@@ -1,0 +1,145 @@
+package addresses
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Transport returns a copy of a transport that connects only to addresses that the policy allows. It shares no
+// connection with the original. The copy dials itself, so it ignores the functions of the original that dial; nil means
+// http.DefaultTransport, or an empty transport if http.DefaultTransport is of another type.
+//
+// The proxies of the original are used, and the policy does not apply to the address of a proxy, because no user chose
+// it. A proxy resolves the names itself. So only addresses in URLs, names of the own host and names of metadata
+// services are checked before a request is sent to a proxy, and hosts that a proxy could read as an address are
+// refused.
+func (p Policy) Transport(original *http.Transport) http.RoundTripper {
+	if original == nil {
+		original, _ = http.DefaultTransport.(*http.Transport)
+	}
+	if original == nil {
+		original = &http.Transport{}
+	}
+	direct := original.Clone()
+	direct.Proxy, direct.DialContext = nil, p.DialContext
+	direct.Dial, direct.DialTLS, direct.DialTLSContext = nil, nil, nil //nolint:staticcheck // An original can have them.
+	if len(direct.TLSNextProto) > 0 {
+		// Its functions can have connections of the original, and are mostly those of HTTP/2.
+		direct.TLSNextProto, direct.ForceAttemptHTTP2 = nil, true
+	}
+	t := &transport{policy: p, direct: direct, proxyOf: original.Proxy}
+	if original.Proxy != nil {
+		t.proxied = original.Clone()
+		t.proxied.Proxy = chosenProxy
+	}
+	return t
+}
+
+// transport sends requests directly, with the policy in its dialler, or through a proxy.
+type transport struct {
+	policy          Policy
+	direct, proxied *http.Transport
+	// proxyOf chooses the proxy of a request. It may be nil.
+	proxyOf func(*http.Request) (*url.URL, error)
+}
+
+// proxyKey is the key of the chosen proxy in the context of a request.
+type proxyKey struct{}
+
+// chosenProxy returns the proxy that RoundTrip chose. Without a proxy the transport would dial without the policy, so
+// this is an error.
+func chosenProxy(r *http.Request) (*url.URL, error) {
+	if chosen, ok := r.Context().Value(proxyKey{}).(*url.URL); ok {
+		return chosen, nil
+	}
+	return nil, errors.New("no proxy was chosen for the request")
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if t.proxyOf == nil {
+		return t.direct.RoundTrip(r)
+	}
+	proxy, err := t.proxyOf(r)
+	if err != nil {
+		return nil, errors.Join(err, closeBody(r))
+	}
+	if proxy == nil {
+		return t.direct.RoundTrip(r)
+	}
+	if err := t.policy.checkText(r.URL.Hostname()); err != nil {
+		return nil, errors.Join(err, closeBody(r))
+	}
+	return t.proxied.RoundTrip(r.WithContext(context.WithValue(r.Context(), proxyKey{}, proxy)))
+}
+
+// closeBody closes the body of a request that is not sent, as http.RoundTripper demands.
+func closeBody(r *http.Request) error {
+	if r.Body == nil {
+		return nil
+	}
+	return r.Body.Close()
+}
+
+// CloseIdleConnections closes the connections without a request. http.Client calls it.
+func (t *transport) CloseIdleConnections() {
+	t.direct.CloseIdleConnections()
+	if t.proxied != nil {
+		t.proxied.CloseIdleConnections()
+	}
+}
+
+// wellKnown are the addresses of names that need no DNS server, and of metadata services.
+var wellKnown = map[string]netip.Addr{
+	"localhost":                netip.AddrFrom4([4]byte{127, 0, 0, 1}),
+	"localhost.localdomain":    netip.AddrFrom4([4]byte{127, 0, 0, 1}),
+	"ip6-localhost":            netip.IPv6Loopback(),
+	"ip6-loopback":             netip.IPv6Loopback(),
+	"metadata":                 netip.AddrFrom4([4]byte{169, 254, 169, 254}),
+	"metadata.google.internal": netip.AddrFrom4([4]byte{169, 254, 169, 254}),
+	"instance-data":            netip.AddrFrom4([4]byte{169, 254, 169, 254}),
+}
+
+// checkText checks the host of a URL without resolving it.
+func (p Policy) checkText(host string) error {
+	name := strings.ToLower(strings.TrimSuffix(host, "."))
+	address, err := netip.ParseAddr(name)
+	known, isKnown := wellKnown[name]
+	switch {
+	case err == nil:
+	case isKnown:
+		address = known
+	case strings.HasSuffix(name, ".localhost"):
+		address = wellKnown["localhost"]
+	case name == "":
+		return &Error{Rule: Unspecified}
+	case isUnreadable(name):
+		return &Error{Host: host, Rule: Unreadable}
+	default:
+		return nil
+	}
+	if refused, ok := errors.AsType[*Error](p.Check(address)); ok {
+		return &Error{Host: host, Rule: refused.Rule}
+	}
+	return nil
+}
+
+// isUnreadable reports whether a program can read a name as an IPv4 address: its last label is a number, or it contains
+// characters that are not ASCII, which can be digits of other scripts.
+func isUnreadable(name string) bool {
+	for _, r := range name {
+		if r > '~' {
+			return true
+		}
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	digits, isHex := strings.CutPrefix(last, "0x")
+	if isHex {
+		return strings.Trim(digits, "0123456789abcdef") == ""
+	}
+	return strings.Trim(digits, "0123456789") == ""
+}

@@ -1,0 +1,199 @@
+package addresses_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/fairlead-io/fairlead/pkg/addresses"
+)
+
+// counted starts a server on an address, and counts its requests.
+func counted(t *testing.T, address string, answer http.HandlerFunc) (serverURL string, requests *atomic.Int32) {
+	t.Helper()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("the host has no address for the server: %v", err)
+	}
+	requests = &atomic.Int32{}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		answer(w, r)
+	}))
+	_ = server.Listener.Close()
+	server.Listener = l
+	server.Start()
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
+// get requests a URL, and returns the body of the response.
+func get(t *testing.T, transport http.RoundTripper, place string) (string, error) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, place, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := (&http.Client{Transport: transport}).Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
+
+// isRefused reports whether an error says that a policy refuses an address.
+func isRefused(err error) bool {
+	_, ok := errors.AsType[*addresses.Error](err)
+	return ok
+}
+
+func says(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) }
+}
+
+func TestARedirectToARefusedAddressIsNotFollowed(t *testing.T) {
+	refused, requests := counted(t, "127.0.0.1:0", says("secret"))
+	entry, _ := counted(t, "127.0.0.2:0", http.RedirectHandler(refused, http.StatusFound).ServeHTTP)
+	policy := addresses.Policy{Allow: prefixes("127.0.0.2/32")}
+	_, err := get(t, policy.Transport(&http.Transport{}), entry)
+	if !isRefused(err) || requests.Load() != 0 {
+		t.Errorf("got %v, %d requests", err, requests.Load())
+	}
+}
+
+func TestFunctionsAndConnectionsOfTheOriginalAreNotUsed(t *testing.T) {
+	server := httptest.NewUnstartedServer(says("secret"))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	around := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	original, ok := server.Client().Transport.(*http.Transport)
+	if !ok {
+		t.Fatal("the transport of the server has another type")
+	}
+	// The original has an open connection to the server, which HTTP/2 shares.
+	if body, err := get(t, original, server.URL); err != nil || body != "secret" {
+		t.Fatalf("the original: got %q, %v", body, err)
+	}
+	dials := original.Clone()
+	dials.DialContext = around
+	dials.DialTLSContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := around(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return tls.Client(connection, original.TLSClientConfig), nil
+	}
+	for name, transport := range map[string]*http.Transport{"connections": original, "functions": dials} {
+		if _, err := get(t, addresses.Policy{}.Transport(transport), server.URL); !isRefused(err) {
+			t.Errorf("%s: got %v", name, err)
+		}
+		allowing := addresses.Policy{Allow: prefixes("127.0.0.0/8 ::1/128")}
+		limited := allowing.Transport(transport)
+		if body, err := get(t, limited, server.URL); err != nil || body != "secret" {
+			t.Errorf("%s, allowed: got %q, %v", name, body, err)
+		}
+		if closer, ok := limited.(interface{ CloseIdleConnections() }); ok {
+			closer.CloseIdleConnections()
+		} else {
+			t.Errorf("%s: the transport cannot close its connections", name)
+		}
+	}
+}
+
+func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
+	proxy, requests := counted(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "proxied "+r.URL.Host)
+	})
+	address, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := addresses.Policy{Deny: prefixes("10.0.0.0/8")}.Transport(&http.Transport{Proxy: http.ProxyURL(address)})
+	for _, host := range []string{
+		"archives.example.com", "192.0.2.1", "[2001:db8::1]", "12.example.com", "0xa.example.com",
+	} {
+		if body, err := get(t, transport, "http://"+host+"/"); err != nil || body != "proxied "+host {
+			t.Errorf("%s: got %q, %v", host, body, err)
+		}
+	}
+	sent := requests.Load()
+	for host, want := range map[string]addresses.Rule{
+		"127.0.0.1": addresses.Loopback, "[::ffff:127.0.0.1]": addresses.Loopback, "localhost": addresses.Loopback,
+		"LOCALHOST.": addresses.Loopback, "a.localhost": addresses.Loopback, "ip6-localhost": addresses.Loopback,
+		"169.254.169.254": addresses.Metadata, "metadata.google.internal": addresses.Metadata,
+		"10.1.2.3": addresses.Denied, "[fe80::1%25eth0]": addresses.LinkLocal, "0.0.0.0": addresses.Unspecified,
+		"0177.0.0.1": addresses.Unreadable, "2130706433": addresses.Unreadable, "0x7f.1": addresses.Unreadable,
+		"0X7F000001": addresses.Unreadable, "127.1": addresses.Unreadable, "127.0.0.1.": addresses.Loopback,
+		"１２７.0.0.１": addresses.Unreadable, ":80": addresses.Unspecified, "a.0x": addresses.Unreadable,
+	} {
+		_, err := get(t, transport, "http://"+host+"/")
+		refused, ok := errors.AsType[*addresses.Error](err)
+		if !ok || refused.Rule != want {
+			t.Errorf("%s: got %v, want %s", host, err, want)
+		}
+		if ok && host != ":80" && !strings.Contains(err.Error(), refused.Host) {
+			t.Errorf("%s: the error %q lacks the host", host, err)
+		}
+	}
+	if n := requests.Load(); n != sent {
+		t.Errorf("%d requests for refused hosts", n-sent)
+	}
+}
+
+func TestARequestWithoutAProxyIsCheckedInTheDialler(t *testing.T) {
+	server, requests := counted(t, "127.0.0.1:0", says("secret"))
+	none := func(*http.Request) (*url.URL, error) { return nil, nil }
+	for name, original := range map[string]*http.Transport{
+		"no proxy for the request":       {Proxy: none},
+		"no proxies":                     {},
+		"the default transport":          nil,
+		"the proxies of the environment": {Proxy: http.ProxyFromEnvironment},
+	} {
+		if _, err := get(t, addresses.Policy{}.Transport(original), server); !isRefused(err) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	unclear := errors.New("unclear")
+	failing := addresses.Policy{}.Transport(&http.Transport{
+		Proxy: func(*http.Request) (*url.URL, error) { return nil, unclear },
+	})
+	if _, err := get(t, failing, server); !errors.Is(err, unclear) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheProxyOfARequestIsChosenOnce(t *testing.T) {
+	target, requests := counted(t, "127.0.0.1:0", says("secret"))
+	proxy, _ := counted(t, "127.0.0.1:0", says("proxied"))
+	resolveWith(t, func(string) []string { return []string{"127.0.0.1"} })
+	asked := 0
+	transport := addresses.Policy{}.Transport(&http.Transport{Proxy: func(*http.Request) (*url.URL, error) {
+		if asked++; asked > 1 {
+			return nil, nil
+		}
+		return url.Parse(proxy)
+	}})
+	place := strings.Replace(target, "127.0.0.1", "loop.example.com", 1)
+	if body, err := get(t, transport, place); body != "proxied" || err != nil || asked != 1 {
+		t.Errorf("got %q, %v after %d questions", body, err, asked)
+	}
+	if _, err := get(t, transport, place); !isRefused(err) || requests.Load() != 0 {
+		t.Errorf("without a proxy: got %v, %d requests", err, requests.Load())
+	}
+}
