@@ -70,7 +70,10 @@ var rooms = []room{
 		"internal/jsontype k8s.io/client-go/kubernetes/scheme", clients,
 	},
 	{"pkg/component/internal/transport", "HTTP requests and the budget", "internal/budget", ""},
-	{"pkg/source/fetch", "an archive of a URL", "api/meta/v1alpha1 internal/budget pkg/source", ""},
+	{
+		"pkg/source/fetch", "an archive of a URL",
+		"api/meta/v1alpha1 internal/budget pkg/addresses pkg/source", "",
+	},
 
 	// Manifests.
 	{"internal/holes", "texts and expressions", "internal/expression", clients},

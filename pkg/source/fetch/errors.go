@@ -8,10 +8,16 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/fairlead-io/fairlead/pkg/addresses"
 )
 
 // errRedirect is returned for a redirect that is not followed.
 var errRedirect = errors.New("redirect refused")
+
+// errUnlimited is returned if Options.Addresses is set for a transport whose addresses cannot be limited.
+var errUnlimited = errors.New("the addresses of the transport cannot be limited: Options.Addresses needs a Transport " +
+	"that is nil or a *http.Transport")
 
 // passing is an error that is temporary: a later attempt may succeed.
 type passing struct {
@@ -23,14 +29,22 @@ func (e *passing) Error() string             { return e.cause.Error() }
 func (e *passing) Unwrap() error             { return e.cause }
 func (e *passing) RetryAfter() time.Duration { return e.after }
 
-// unreached converts an error of net/http. It omits the URL, because its query may contain a credential.
-func unreached(err error) error {
+// unreached converts an error of net/http about a request for a URL. It omits the URL, because its query may contain a
+// credential.
+func unreached(err error, asked string) error {
+	redirected := false
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err
+		err, redirected = wrapped.Err, wrapped.URL != asked
 	}
+	forbidden, isForbidden := errors.AsType[*addresses.Error](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
-	case errors.Is(err, errRedirect):
+	case isForbidden && redirected:
+		// The server chose the host, and may be one that only the operator can reach. So the error does not name the host.
+		return fmt.Errorf("%w: %w", errRedirect, &addresses.Error{Rule: forbidden.Rule})
+	case isForbidden:
+		return forbidden
+	case errors.Is(err, errRedirect), errors.Is(err, errUnlimited):
 		return err
 	case untrusted:
 		return fmt.Errorf("the server is not trusted: %w", err)

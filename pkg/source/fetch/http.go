@@ -14,6 +14,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/budget"
+	"github.com/fairlead-io/fairlead/pkg/addresses"
 	"github.com/fairlead-io/fairlead/pkg/source"
 )
 
@@ -49,6 +50,10 @@ type Options struct {
 	// Transport sends the requests. The default is the transport of net/http, with the proxies of the environment and
 	// the certificate authorities of the system.
 	Transport http.RoundTripper
+	// Addresses limits the addresses to which the client connects, also after redirects. Nil means no limit. It needs a
+	// Transport that is nil or a *http.Transport, because other transports dial by themselves. With another Transport,
+	// each fetch is an error.
+	Addresses *addresses.Policy
 }
 
 // HTTP fetches .tgz archives by HTTP and HTTPS. It is a component.Fetcher, and safe for concurrent use.
@@ -77,6 +82,9 @@ func NewHTTP(o Options) *HTTP {
 	if o.Transport == nil {
 		o.Transport = defaultTransport()
 	}
+	if o.Addresses != nil {
+		o.Transport = limited(o.Transport, *o.Addresses)
+	}
 	return &HTTP{
 		client:  &http.Client{Transport: o.Transport, Timeout: o.Timeout, CheckRedirect: checkRedirect},
 		options: o, archives: lru.New(keptArchives), misses: lru.New(keptMisses),
@@ -95,6 +103,21 @@ func defaultTransport() http.RoundTripper {
 	transport.ResponseHeaderTimeout = responseTimeout
 	return transport
 }
+
+// limited returns a transport that connects only to addresses that a policy allows.
+func limited(transport http.RoundTripper, policy addresses.Policy) http.RoundTripper {
+	known, ok := transport.(*http.Transport)
+	if !ok {
+		return unlimited{}
+	}
+	return policy.Transport(known)
+}
+
+// unlimited stands for a transport whose addresses cannot be limited. It sends no request.
+type unlimited struct{}
+
+// RoundTrip implements http.RoundTripper.
+func (unlimited) RoundTrip(*http.Request) (*http.Response, error) { return nil, errUnlimited }
 
 // checkRedirect limits the number of redirects, and refuses redirects from https to http.
 func checkRedirect(request *http.Request, via []*http.Request) error {
@@ -151,7 +174,7 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	missed.ask(request, ref.SHA256)
 	response, err := h.client.Do(request)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, unreached(err, request.URL.String())
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusNotModified && missed.digest != "" {
@@ -193,7 +216,7 @@ func (h *HTTP) get(ctx context.Context, url string, limit int64) ([]byte, error)
 	}
 	response, err := h.client.Do(request)
 	if err != nil {
-		return nil, unreached(err)
+		return nil, unreached(err, request.URL.String())
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
@@ -204,7 +227,7 @@ func (h *HTTP) get(ctx context.Context, url string, limit int64) ([]byte, error)
 	case budget.Refused(err):
 		return nil, err
 	case err != nil:
-		return nil, unreached(err)
+		return nil, unreached(err, "")
 	case int64(len(body)) > limit:
 		return nil, fmt.Errorf("the response is larger than the limit of %d bytes", limit)
 	}
@@ -222,7 +245,7 @@ func (h *HTTP) read(ctx context.Context, response *http.Response) ([]byte, error
 		return nil, err
 	}
 	if err != nil {
-		return nil, unreached(err)
+		return nil, unreached(err, "")
 	}
 	if int64(len(archive)) > h.options.ArchiveBytes {
 		return nil, tooLarge

@@ -1,0 +1,101 @@
+package fetch_test
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/addresses"
+	"github.com/fairlead-io/fairlead/pkg/source/fetch"
+)
+
+// serveAt is serve on an address of the host.
+func serveAt(t *testing.T, address string, answer http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Skipf("the host has no address for the server: %v", err)
+	}
+	server := httptest.NewUnstartedServer(answer)
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// only returns a policy that allows an address, beside those that are allowed by default.
+func only(address string) *addresses.Policy {
+	return &addresses.Policy{Allow: []netip.Prefix{netip.MustParsePrefix(address + "/32")}}
+}
+
+func TestAnArchiveIsFetchedFromAllowedAddressesOnly(t *testing.T) {
+	const remedy = ": use another host, or ask the administrator to allow the address"
+	archive, digest := pack(t, "a: b")
+	s := serve(t, gives(archive))
+	entry := serveAt(t, "127.0.0.2:0", http.RedirectHandler(s.URL+"/secret", http.StatusFound).ServeHTTP)
+	for name, c := range map[string]struct {
+		options   fetch.Options
+		url, want string
+		requests  int
+	}{
+		"a refused address": {
+			options: fetch.Options{Addresses: &addresses.Policy{}}, url: s.URL + "/a.tgz?token=hidden",
+			want: s.URL + "/a.tgz: the address of host 127.0.0.1 is refused (loopback)" + remedy,
+		},
+		"a redirect to a refused address": {
+			options: fetch.Options{Addresses: only("127.0.0.2")}, url: entry.URL,
+			want: entry.URL + ": redirect refused: the address is refused (loopback)" + remedy,
+		},
+		"a transport that dials by itself": {
+			options: fetch.Options{Addresses: only("127.0.0.1"), Transport: struct{ http.RoundTripper }{http.DefaultTransport}},
+			url:     s.URL, want: s.URL + ": the addresses of the transport cannot be limited: Options.Addresses needs a " +
+				"Transport that is nil or a *http.Transport",
+		},
+		"an allowed address": {options: fetch.Options{Addresses: only("127.0.0.1")}, url: s.URL, requests: 1},
+		"an allowed address with a transport": {
+			options: fetch.Options{Addresses: only("127.0.0.1"), Transport: &http.Transport{}}, url: s.URL, requests: 1,
+		},
+		"a redirect without a policy": {url: entry.URL, requests: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.requests = nil
+			h := fetch.NewHTTP(c.options)
+			_, err := h.Fetch(t.Context(), metav1alpha1.SourceReference{URL: c.url, SHA256: digest})
+			if got := textOf(err); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			if _, passing := isPassing(err); passing {
+				t.Error("the error is temporary")
+			}
+			if _, err := h.Get(t.Context(), c.url, 1<<20); textOf(err) != c.want {
+				t.Errorf("Get: got %v, want %q", err, c.want)
+			}
+			if len(s.requests) != 2*c.requests {
+				t.Errorf("%d requests", len(s.requests))
+			}
+		})
+	}
+}
+
+// textOf returns the text of an error, and an empty text for nil.
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestTheErrorOfARefusedAddressHasAType(t *testing.T) {
+	s := serve(t, http.NotFound)
+	_, err := fetch.NewHTTP(fetch.Options{Addresses: &addresses.Policy{}}).
+		Fetch(t.Context(), metav1alpha1.SourceReference{URL: s.URL})
+	refused, ok := errors.AsType[*addresses.Error](err)
+	if !ok || *refused != (addresses.Error{Host: "127.0.0.1", Rule: addresses.Loopback}) {
+		t.Errorf("got %v", err)
+	}
+}
