@@ -182,8 +182,12 @@ func TestOtherNetworksAreRefused(t *testing.T) {
 		t.Error("a Unix socket was dialled")
 	}
 	for _, c := range []struct{ network, address string }{
-		{"unix", "10.0.0.1:80"}, {"ip4", "10.0.0.1"}, {"", "10.0.0.1:80"},
-		{"tcp4", "10.0.0.1"}, {"tcp4", ":80"}, {"tcp4", ""},
+		{"unix", "10.0.0.1:80"},
+		{"ip4", "10.0.0.1"},
+		{"", "10.0.0.1:80"},
+		{"tcp4", "10.0.0.1"},
+		{"tcp4", ":80"},
+		{"tcp4", ""},
 	} {
 		if _, ok := errors.AsType[*addresses.Error](addresses.Policy{}.Control(c.network, c.address, nil)); !ok {
 			t.Errorf("%s of network %q is not refused", c.address, c.network)

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -22,36 +23,25 @@ func withoutDocFile(root string) ([]string, error) {
 	var wrong []string
 	checked := map[string]bool{}
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if entry.IsDir() {
-			if name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == "testdata" || entry.Name() == "bin") {
-				return filepath.SkipDir
-			}
+		case entry.IsDir() && name != root && isSkipped(entry.Name()):
+			return filepath.SkipDir
+		case entry.IsDir(), filepath.Ext(name) != ".go", strings.HasSuffix(name, "_test.go"):
 			return nil
-		}
-		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
-		if err != nil {
-			return err
 		}
 		relative, err := filepath.Rel(root, name)
 		if err != nil {
 			return err
 		}
 		folder := path.Dir(filepath.ToSlash(relative))
-		area, _, _ := strings.Cut(folder, "/")
-		if file.Name.Name == "main" && !slices.Contains(products, area) {
-			return nil
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil || isProgramWithoutDocFile(file, folder) {
+			return err
 		}
-		if entry.Name() == "doc.go" && file.Doc == nil {
-			wrong = append(wrong, folder+"/doc.go has no package comment")
-		}
-		if entry.Name() != "doc.go" && file.Doc != nil {
-			wrong = append(wrong, fmt.Sprintf("%s/%s has a package comment, which belongs in doc.go", folder, entry.Name()))
+		if text := misplaced(file, folder, entry.Name()); text != "" {
+			wrong = append(wrong, text)
 		}
 		if checked[folder] {
 			return nil
@@ -64,4 +54,26 @@ func withoutDocFile(root string) ([]string, error) {
 	})
 	slices.Sort(wrong)
 	return wrong, err
+}
+
+// isSkipped reports whether a folder contains no packages of this repository.
+func isSkipped(folder string) bool {
+	return strings.HasPrefix(folder, ".") || folder == "testdata" || folder == "bin"
+}
+
+// isProgramWithoutDocFile reports whether a file belongs to a program that needs no doc.go; see products.
+func isProgramWithoutDocFile(file *ast.File, folder string) bool {
+	area, _, _ := strings.Cut(folder, "/")
+	return file.Name.Name == "main" && !slices.Contains(products, area)
+}
+
+// misplaced returns a text about a package comment that is in the wrong file or missing in doc.go, or an empty text.
+func misplaced(file *ast.File, folder, name string) string {
+	switch {
+	case name == "doc.go" && file.Doc == nil:
+		return folder + "/doc.go has no package comment"
+	case name != "doc.go" && file.Doc != nil:
+		return fmt.Sprintf("%s/%s has a package comment, which belongs in doc.go", folder, name)
+	}
+	return ""
 }

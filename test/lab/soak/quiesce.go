@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	// quiesceTime is the maximum time until all components have the wanted state after the last operation.
-	quiesceTime = 3 * time.Minute
+	// quiesceTime is the maximum time until all components have the wanted state after the last operation. It is longer
+	// than the 5 minutes in which an operator searches the dependents only once if the status of a component is emptied
+	// again and again.
+	quiesceTime = 6 * time.Minute
 	// quietTime is the time without a request after which the operator is done.
 	quietTime = 3 * time.Second
 	glance    = 500 * time.Millisecond

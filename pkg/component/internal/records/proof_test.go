@@ -123,7 +123,9 @@ func TestAHeaderReplacesAnnotations(t *testing.T) {
 		},
 		{"annotations that were removed", header, Record{}, Record{Origin: &Origin{InputDigest: "i"}}},
 		{
-			"values that were lost", Header{ValuesLost: true}, Record{},
+			"values that were lost",
+			Header{ValuesLost: true},
+			Record{},
 			Record{Origin: &Origin{}, ValuesLost: true},
 		},
 		{"capabilities that were added", Header{}, Record{Capabilities: "c"}, Record{Origin: &Origin{}}},
