@@ -24,12 +24,17 @@ var refusedByDefault = []struct {
 	{netip.MustParsePrefix("169.254.170.23/32"), Metadata},  // Credentials of pods, AWS.
 	{netip.MustParsePrefix("169.254.42.42/32"), Metadata},   // Scaleway.
 	{netip.MustParsePrefix("169.254.0.23/32"), Metadata},    // Tencent.
-	{netip.MustParsePrefix("fd00:ec2::/32"), Metadata},      // All local services of AWS.
-	{netip.MustParsePrefix("fd20:ce::254/128"), Metadata},   // Google.
-	{netip.MustParsePrefix("fd00:42::42/128"), Metadata},    // Scaleway.
-	{netip.MustParsePrefix("100.100.100.200/32"), Metadata}, // Alibaba.
-	{netip.MustParsePrefix("168.63.129.16/32"), Metadata},   // Azure.
-	{netip.MustParsePrefix("192.0.0.192/32"), Metadata},     // Oracle.
+
+	// In private or public ranges, which are allowed.
+	{netip.MustParsePrefix("fd00:ec2::/32"), Metadata},          // All local services of AWS.
+	{netip.MustParsePrefix("fd20:ce::254/128"), Metadata},       // Google.
+	{netip.MustParsePrefix("fd00:42::42/128"), Metadata},        // Scaleway.
+	{netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"), Metadata},  // Akamai.
+	{netip.MustParsePrefix("100.100.100.200/32"), Metadata},     // Alibaba.
+	{netip.MustParsePrefix("fd00:100::100:200/128"), Metadata},  // Alibaba.
+	{netip.MustParsePrefix("168.63.129.16/32"), Metadata},       // Azure.
+	{netip.MustParsePrefix("192.0.0.192/32"), Metadata},         // Oracle.
+	{netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), Metadata}, // Oracle.
 }
 
 // carriers are the IPv6 prefixes whose addresses carry an IPv4 address: the position of its first byte, and whether its

@@ -40,7 +40,9 @@ func TestTheZeroPolicyRefusesAddressesThatLeadToTheHostItsLinkAndItsCloud(t *tes
 		"169.254.1.1": addresses.LinkLocal, "fe80::1": addresses.LinkLocal, "febf::1": addresses.LinkLocal,
 		"169.254.169.254": addresses.Metadata, "169.254.170.2": addresses.Metadata, "fd00:ec2::254": addresses.Metadata,
 		"fd20:ce::254": addresses.Metadata, "100.100.100.200": addresses.Metadata, "168.63.129.16": addresses.Metadata,
-		"224.0.0.1": addresses.Multicast, "ff02::1": addresses.Multicast, "255.255.255.255": addresses.Broadcast,
+		"fd00:c1::a9fe:a9fe": addresses.Metadata, "fd00:a9fe:a9fe::1": addresses.Metadata,
+		"fd00:100::100:200": addresses.Metadata,
+		"224.0.0.1":         addresses.Multicast, "ff02::1": addresses.Multicast, "255.255.255.255": addresses.Broadcast,
 		"64:ff9b:1::a01:203": addresses.LocalNAT64,
 
 		// A prefix of package netip contains neither mapped addresses nor addresses with a zone.
@@ -56,7 +58,7 @@ func TestTheZeroPolicyRefusesAddressesThatLeadToTheHostItsLinkAndItsCloud(t *tes
 
 		// Public and private addresses.
 		"192.0.2.1": "", "10.0.0.1": "", "172.16.0.1": "", "192.168.0.1": "", "100.64.0.1": "", "128.0.0.1": "",
-		"2001:db8::1": "", "fd00::1": "", "fd00:ec1::254": "", "fec0::1": "", "::2:0:0:1": "",
+		"2001:db8::1": "", "fd00::1": "", "fd00:ec1::254": "", "fd00:c1::1": "", "fec0::1": "", "::2:0:0:1": "",
 		"64:ff9b::10.0.0.1": "", "::ffff:10.0.0.1": "", "2002:a00:1::": "", "::10.0.0.1": "",
 	} {
 		if got := ruleOf(t, addresses.Policy{}, netip.MustParseAddr(address)); got != want {
@@ -80,6 +82,9 @@ func TestTheMostSpecificPrefixDecides(t *testing.T) {
 		"all addresses, without the defaults": {allow: "0.0.0.0/0", address: "127.0.0.1", want: addresses.Loopback},
 		"link-local, without metadata": {
 			allow: "169.254.0.0/16", address: "169.254.169.254", want: addresses.Metadata,
+		},
+		"a private range, without metadata": {
+			allow: "fd00::/8", deny: "::/0", address: "fd00:c1::a9fe:a9fe", want: addresses.Metadata,
 		},
 		"allowed metadata":                     {allow: "169.254.169.254/32", address: "169.254.169.254"},
 		"a denied range":                       {deny: "10.0.0.0/8", address: "10.0.0.1", want: addresses.Denied},
