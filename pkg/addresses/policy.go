@@ -13,7 +13,8 @@ import (
 // An IPv6 address that carries an IPv4 address, such as an address for NAT64, must be allowed as both. An IPv4 address
 // that is mapped to IPv6 is the IPv4 address. The zone of an address does not matter.
 //
-// The zero value has the refusals by default. The lists must not be changed during use.
+// The zero value has the refusals by default. Invalid prefixes have no effect, so call Validate after a user wrote the
+// lists. The lists must not be changed during use.
 type Policy struct {
 	// Allow are the allowed addresses. To allow an address that is refused by default, name its prefix, or a longer one.
 	Allow []netip.Prefix
@@ -55,12 +56,14 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	subject := "the address"
+	subject, remedy := "the address", "use another host, or ask the administrator to allow the address"
 	if e.Host != "" {
 		subject = "the address of host " + e.Host
 	}
-	return fmt.Sprintf("%s is refused (%s): use another host, or ask the administrator to allow the address",
-		subject, e.Rule)
+	if e.Rule == Unreadable {
+		remedy = "use a DNS name in ASCII, or an address such as 10.1.2.3 or fd00::1"
+	}
+	return fmt.Sprintf("%s is refused (%s): %s", subject, e.Rule, remedy)
 }
 
 // Check returns an *Error if the policy refuses an address, and nil otherwise.

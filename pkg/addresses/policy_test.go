@@ -120,6 +120,22 @@ func TestTheMostSpecificPrefixDecides(t *testing.T) {
 	}
 }
 
+func TestErrorsSayWhatToDo(t *testing.T) {
+	for want, refused := range map[string]addresses.Error{
+		"the address is refused (loopback): use another host, or ask the administrator to allow the address": {
+			Rule: addresses.Loopback,
+		},
+		"the address of host a.example.com is refused (denied): use another host, or ask the administrator to allow the " +
+			"address": {Host: "a.example.com", Rule: addresses.Denied},
+		"the address of host 0177.0.0.1 is refused (unreadable): use a DNS name in ASCII, or an address such as 10.1.2.3 " +
+			"or fd00::1": {Host: "0177.0.0.1", Rule: addresses.Unreadable},
+	} {
+		if got := refused.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestAPolicyThatContradictsItselfIsInvalid(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy addresses.Policy

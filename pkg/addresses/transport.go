@@ -24,19 +24,25 @@ func (p Policy) Transport(original *http.Transport) http.RoundTripper {
 	if original == nil {
 		original = &http.Transport{}
 	}
-	direct := original.Clone()
+	direct := separate(original)
 	direct.Proxy, direct.DialContext = nil, p.DialContext
 	direct.Dial, direct.DialTLS, direct.DialTLSContext = nil, nil, nil //nolint:staticcheck // An original can have them.
-	if len(direct.TLSNextProto) > 0 {
-		// Its functions can have connections of the original, and are mostly those of HTTP/2.
-		direct.TLSNextProto, direct.ForceAttemptHTTP2 = nil, true
-	}
 	t := &transport{policy: p, direct: direct, proxyOf: original.Proxy}
 	if original.Proxy != nil {
-		t.proxied = original.Clone()
+		t.proxied = separate(original)
 		t.proxied.Proxy = chosenProxy
 	}
 	return t
+}
+
+// separate returns a copy of a transport that shares no connection with the original.
+func separate(original *http.Transport) *http.Transport {
+	separated := original.Clone()
+	if len(separated.TLSNextProto) > 0 {
+		// Its functions can have connections of the original, and are mostly those of HTTP/2.
+		separated.TLSNextProto, separated.ForceAttemptHTTP2 = nil, true
+	}
+	return separated
 }
 
 // transport sends requests directly, with the policy in its dialler, or through a proxy.
@@ -93,15 +99,22 @@ func (t *transport) CloseIdleConnections() {
 	}
 }
 
+var (
+	loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	metadata = netip.AddrFrom4([4]byte{169, 254, 169, 254})
+)
+
 // wellKnown are the addresses of names that need no DNS server, and of metadata services.
 var wellKnown = map[string]netip.Addr{
-	"localhost":                netip.AddrFrom4([4]byte{127, 0, 0, 1}),
-	"localhost.localdomain":    netip.AddrFrom4([4]byte{127, 0, 0, 1}),
-	"ip6-localhost":            netip.IPv6Loopback(),
-	"ip6-loopback":             netip.IPv6Loopback(),
-	"metadata":                 netip.AddrFrom4([4]byte{169, 254, 169, 254}),
-	"metadata.google.internal": netip.AddrFrom4([4]byte{169, 254, 169, 254}),
-	"instance-data":            netip.AddrFrom4([4]byte{169, 254, 169, 254}),
+	"localhost":                  loopback,
+	"localhost.localdomain":      loopback,
+	"ip6-localhost":              netip.IPv6Loopback(),
+	"ip6-loopback":               netip.IPv6Loopback(),
+	"metadata":                   metadata,
+	"metadata.google.internal":   metadata,
+	"metadata.goog":              metadata,
+	"instance-data":              metadata,
+	"instance-data.ec2.internal": metadata,
 }
 
 // checkText checks the host of a URL without resolving it.
@@ -114,7 +127,7 @@ func (p Policy) checkText(host string) error {
 	case isKnown:
 		address = known
 	case strings.HasSuffix(name, ".localhost"):
-		address = wellKnown["localhost"]
+		address = loopback
 	case name == "":
 		return &Error{Rule: Unspecified}
 	case isUnreadable(name):
@@ -128,18 +141,17 @@ func (p Policy) checkText(host string) error {
 	return nil
 }
 
-// isUnreadable reports whether a program can read a name as an IPv4 address: its last label is a number, or it contains
-// characters that are not ASCII, which can be digits of other scripts.
+// isUnreadable reports whether a program can read a name in lower case as an IPv4 address: its last label is a number,
+// or it contains characters that DNS names do not have. These can be digits of other scripts, or end an address early.
 func isUnreadable(name string) bool {
-	for _, r := range name {
-		if r > '~' {
-			return true
-		}
+	const letters, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	if strings.Trim(name, letters+digits+"-_.") != "" {
+		return true
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	digits, isHex := strings.CutPrefix(last, "0x")
+	number, isHex := strings.CutPrefix(last, "0x")
 	if isHex {
-		return strings.Trim(digits, "0123456789abcdef") == ""
+		return strings.Trim(number, digits+"abcdef") == ""
 	}
-	return strings.Trim(digits, "0123456789") == ""
+	return strings.Trim(number, digits) == ""
 }

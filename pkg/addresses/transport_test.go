@@ -113,6 +113,67 @@ func TestFunctionsAndConnectionsOfTheOriginalAreNotUsed(t *testing.T) {
 	}
 }
 
+// tunnel is a proxy for HTTPS.
+func tunnel(w http.ResponseWriter, r *http.Request) {
+	target, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", r.Host)
+	if err != nil {
+		w.WriteHeader(http.StatusBadGateway)
+		return
+	}
+	defer func() { _ = target.Close() }()
+	connection, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer func() { _ = connection.Close() }()
+	_, _ = io.WriteString(connection, "HTTP/1.1 200 OK\r\n\r\n")
+	go func() {
+		_, _ = io.Copy(target, connection)
+		_ = target.Close()
+	}()
+	_, _ = io.Copy(connection, target)
+}
+
+func TestThePoolForHTTP2OfTheOriginalIsNotUsed(t *testing.T) {
+	server := httptest.NewUnstartedServer(says("right"))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	proxy, tunnels := counted(t, "127.0.0.1:0", tunnel)
+	address, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, ok := server.Client().Transport.(*http.Transport)
+	if !ok {
+		t.Fatal("the transport of the server has another type")
+	}
+	var used atomic.Bool
+	for name, chosen := range map[string]func(*http.Request) (*url.URL, error){
+		"directly": nil, "through a proxy": http.ProxyURL(address),
+	} {
+		original := known.Clone()
+		original.Proxy = chosen
+		original.TLSClientConfig.NextProtos = []string{"h2", "http/1.1"}
+		original.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{
+			"h2": func(string, *tls.Conn) http.RoundTripper {
+				used.Store(true)
+				return http.NewFileTransport(http.Dir(t.TempDir()))
+			},
+		}
+		transport := addresses.Policy{Allow: prefixes("127.0.0.0/8 ::1/128")}.Transport(original)
+		if body, err := get(t, transport, server.URL); err != nil || body != "right" || used.Load() {
+			t.Errorf("%s: got %q, %v, original %t", name, body, err, used.Load())
+		}
+		if closer, ok := transport.(interface{ CloseIdleConnections() }); ok {
+			closer.CloseIdleConnections()
+		}
+	}
+	if n := tunnels.Load(); n != 1 {
+		t.Errorf("%d requests to the proxy", n)
+	}
+}
+
 func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
 	proxy, requests := counted(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "proxied "+r.URL.Host)
@@ -123,7 +184,7 @@ func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
 	}
 	transport := addresses.Policy{Deny: prefixes("10.0.0.0/8")}.Transport(&http.Transport{Proxy: http.ProxyURL(address)})
 	for _, host := range []string{
-		"archives.example.com", "192.0.2.1", "[2001:db8::1]", "12.example.com", "0xa.example.com",
+		"archives.example.com", "192.0.2.1", "[2001:db8::1]", "12.example.com", "0xa.example.com", "a_b-c.example.com",
 	} {
 		if body, err := get(t, transport, "http://"+host+"/"); err != nil || body != "proxied "+host {
 			t.Errorf("%s: got %q, %v", host, body, err)
@@ -138,6 +199,8 @@ func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
 		"0177.0.0.1": addresses.Unreadable, "2130706433": addresses.Unreadable, "0x7f.1": addresses.Unreadable,
 		"0X7F000001": addresses.Unreadable, "127.1": addresses.Unreadable, "127.0.0.1.": addresses.Loopback,
 		"１２７.0.0.１": addresses.Unreadable, ":80": addresses.Unspecified, "a.0x": addresses.Unreadable,
+		"127.0.0.1%25a": addresses.Unreadable, "127.0.0.1,a": addresses.Unreadable, "localhost..": addresses.Unreadable,
+		"metadata.goog": addresses.Metadata, "instance-data.ec2.internal": addresses.Metadata,
 	} {
 		_, err := get(t, transport, "http://"+host+"/")
 		refused, ok := errors.AsType[*addresses.Error](err)
