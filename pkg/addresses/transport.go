@@ -1,6 +1,7 @@
 package addresses
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -77,8 +78,12 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if proxy == nil {
 		return t.direct.RoundTrip(r)
 	}
-	if err := t.policy.checkText(r.URL.Hostname()); err != nil {
-		return nil, errors.Join(err, closeBody(r))
+	// In a request for http to a proxy, net/http writes the host of the header in place of the host of the URL.
+	for _, host := range []string{r.URL.Host, cmp.Or(r.Host, r.URL.Host)} {
+		sent := url.URL{Host: host}
+		if err := t.policy.checkText(sent.Hostname()); err != nil {
+			return nil, errors.Join(err, closeBody(r))
+		}
 	}
 	return t.proxied.RoundTrip(r.WithContext(context.WithValue(r.Context(), proxyKey{}, proxy)))
 }

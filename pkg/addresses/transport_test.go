@@ -216,6 +216,38 @@ func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
 	}
 }
 
+func TestThroughAProxyTheHostOfTheHeaderIsCheckedToo(t *testing.T) {
+	proxy, requests := counted(t, "127.0.0.1:0", says("proxied"))
+	address, err := url.Parse(proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := addresses.Policy{}.Transport(&http.Transport{Proxy: http.ProxyURL(address)})
+	for host, want := range map[string]addresses.Rule{
+		"169.254.169.254": addresses.Metadata, "[::1]:80": addresses.Loopback, "other.example.com": "", "": "",
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://a.example.com/", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		response, err := transport.RoundTrip(request)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		var rule addresses.Rule
+		if refused, ok := errors.AsType[*addresses.Error](err); ok {
+			rule = refused.Rule
+		}
+		if rule != want || (err == nil) != (want == "") {
+			t.Errorf("%q: got %v, want %q", host, err, want)
+		}
+	}
+	if n := requests.Load(); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+}
+
 func TestARequestWithoutAProxyIsCheckedInTheDialler(t *testing.T) {
 	server, requests := counted(t, "127.0.0.1:0", says("secret"))
 	none := func(*http.Request) (*url.URL, error) { return nil, nil }
