@@ -16,9 +16,9 @@ const (
 	keepAlive   = 30 * time.Second
 )
 
-// Control is meant for net.Dialer.Control. It returns an *Error if the policy refuses an address. The dialler calls it
-// for each address of a host, so the other addresses of a host are tried. Networks other than TCP and UDP are refused.
-func (p Policy) Control(network, address string, _ syscall.RawConn) error {
+// control is a net.Dialer.Control. It returns an *Error if the policy refuses an address. The dialler calls it for each
+// address of a host, so the other addresses of a host are tried. Networks other than TCP and UDP are refused.
+func (p Policy) control(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") && !strings.HasPrefix(network, "udp") {
 		return &Error{Rule: Unreadable}
 	}
@@ -33,10 +33,10 @@ func (p Policy) Control(network, address string, _ syscall.RawConn) error {
 // is an *Error with the host. Errors of the connection and of its reads and writes contain neither resolved addresses
 // nor the address of the DNS server.
 func (p Policy) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: p.Control}
+	dialer := net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive, Control: p.control}
 	connection, err := dialer.DialContext(ctx, network, address)
 	if err == nil {
-		return discreet{connection}, nil
+		return concealing{connection}, nil
 	}
 	if refused, ok := errors.AsType[*Error](err); ok {
 		host, _, _ := net.SplitHostPort(address)
@@ -45,17 +45,17 @@ func (p Policy) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, concealed(err)
 }
 
-// discreet is a connection whose errors contain no addresses.
-type discreet struct{ net.Conn }
+// concealing is a connection whose errors contain no addresses.
+type concealing struct{ net.Conn }
 
 // Read implements net.Conn.
-func (c discreet) Read(b []byte) (int, error) {
+func (c concealing) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	return n, concealed(err)
 }
 
 // Write implements net.Conn.
-func (c discreet) Write(b []byte) (int, error) {
+func (c concealing) Write(b []byte) (int, error) {
 	n, err := c.Conn.Write(b)
 	return n, concealed(err)
 }
