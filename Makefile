@@ -68,7 +68,7 @@ image: ## Build the operator's image for PLATFORMS, with bills of materials, as 
 .PHONY: cluster
 cluster: bin/devcluster ## Build the dev cluster: bin/devcluster
 
-# The site is built from a copy, so that npm writes into bin only. Files that build/site does not have any more are removed.
+# The site is built from a copy, so that npm writes into bin only. Files that build/site does not have are removed.
 .PHONY: site
 site: bin/site/node_modules/.package-lock.json ## Build the site from docs/: bin/site/dist; needs Node.js 20 and npm
 	find bin/site -mindepth 1 -maxdepth 1 -not -name node_modules -exec rm -rf {} +

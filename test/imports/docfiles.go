@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// products are the folders in which programs also need a doc.go. Elsewhere, such as in test and examples, the comment of
-// a program is in one of its files, where its author looks first.
+// products are the folders in which programs also need a doc.go. Elsewhere, such as in test and examples, the comment
+// of a program is in one of its files, where its author looks first.
 var products = []string{"api", "cmd", "internal", "pkg"}
 
 // withoutDocFile returns a text for each package below a root whose package comment is not in its file doc.go, sorted.

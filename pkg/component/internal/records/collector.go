@@ -22,7 +22,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-// collectBackoff defines the pauses and the number of the tries in one round of the Collector, about two minutes in all.
+// collectBackoff defines the pauses and the number of the tries in one round of the Collector, about two minutes.
 var collectBackoff = wait.Backoff{Duration: time.Second, Factor: 2, Steps: 8}
 
 // restoreGrace is the minimum age at which a Secret without a component is released, if it was created while this
@@ -106,18 +106,18 @@ func (c *Collector) round(ctx context.Context, found *queue) {
 	if last != nil {
 		log.FromContext(ctx).Info("some Secrets of deleted components are not released", "cause", last.Error())
 	}
-	if !isRefused(last) {
+	if !onlyForbidden(last) {
 		found.again(taken)
 		return
 	}
 	found.later(restoreGrace, young)
 }
 
-// isRefused reports whether every part of an error is a request that the operator has no right for. It is true for nil.
-func isRefused(err error) bool {
+// onlyForbidden reports whether no part of an error is anything else than a forbidden request. It is true for nil.
+func onlyForbidden(err error) bool {
 	var joined interface{ Unwrap() []error }
 	if errors.As(err, &joined) {
-		return !slices.ContainsFunc(joined.Unwrap(), func(part error) bool { return !isRefused(part) })
+		return !slices.ContainsFunc(joined.Unwrap(), func(part error) bool { return !onlyForbidden(part) })
 	}
 	return err == nil || apierrors.IsForbidden(err)
 }
