@@ -203,16 +203,14 @@ func (t *step) notFound() {
 // external system asked for, or else after a back-off that is not longer than the interval of polls. A delay that it
 // asked for also binds the passes: they do not ask before the time until.
 func (t *step) notObserved(err error) {
-	s, attempts := &t.s, 1
+	s := &t.s
 	f, after := failureOf(MethodObserve, err)
 	var until time.Time
 	if after > 0 && f.Class == plan.Transient {
 		until = s.now.Add(after)
 	}
 	f.Class = plan.Transient
-	if previous := s.observed.failed; previous != nil {
-		attempts = previous.attempts + 1
-	}
+	attempts := s.observed.failed.countWith(after)
 	s.observed.failed = &failed{failure: f, attempts: attempts, until: until}
 	if after <= 0 {
 		after = min(callRetries.After(attempts), s.wanted.info().Poll)
@@ -229,6 +227,8 @@ func (t *step) withoutEffect() {
 		return
 	}
 	attempts := state.Attempts
+	// The end of the attempt is known, so until this is stored, no pass suspects another process of a call of Create.
+	s.recorded.attempts.own = intent{state.Token, attempts, true}
 	t.record(callResult{token: state.Token, change: func(s *externalstate.State) {
 		// Meanwhile another process may have begun another attempt.
 		if s.Attempts == attempts {

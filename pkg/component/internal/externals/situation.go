@@ -77,11 +77,25 @@ type underway struct {
 
 // failed is a call that failed.
 type failed struct {
-	failure  plan.Failure
+	failure plan.Failure
+	// attempts is the number of failures in a row for the back-off.
 	attempts int
 	// until is the time before which the call is not repeated. digest is that of the manifest of the call.
 	until  time.Time
 	digest string
+}
+
+// countWith returns the number of failures in a row after one more. A failure after which the external system asked for
+// a delay is not counted, because the back-off does not hold for it. f is nil if there was no failure before.
+func (f *failed) countWith(asked time.Duration) int {
+	count := 0
+	if f != nil {
+		count = f.attempts
+	}
+	if asked <= 0 {
+		count++
+	}
+	return count
 }
 
 // differs says how the external differs from its manifest. It is empty until an observation after the last write.

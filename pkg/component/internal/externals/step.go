@@ -77,12 +77,15 @@ func (t *step) pollAt(at time.Time) {
 
 func (t *step) record(r callResult) { t.s.underway.saving, t.result = true, &r }
 
-// fail notes the failure of a call that writes. The call is repeated after a back-off that doubles.
+// fail notes the failure of a call that writes. The call is repeated after the delay that the external system asked for,
+// or else after a back-off that doubles.
 func (t *step) fail(verb plan.Verb, f plan.Failure, after time.Duration, digest string) {
-	u, attempts := &t.s.underway, 1
-	if previous := u.failures[verb]; previous != nil && previous.digest == digest {
-		attempts = previous.attempts + 1
+	u := &t.s.underway
+	previous := u.failures[verb]
+	if previous != nil && previous.digest != digest {
+		previous = nil
 	}
+	attempts := previous.countWith(after)
 	if after <= 0 {
 		after = callRetries.After(attempts)
 	}

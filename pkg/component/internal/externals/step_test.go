@@ -110,6 +110,10 @@ func TestAnAnswerEntersTheSituation(t *testing.T) {
 			changes: []func(*situation){state(created), asked, func(s *situation) { s.observed.failed = &failed{attempts: 2} }},
 			err:     busy, next: 4 * callRetries.First,
 		},
+		"it failed for the third time, and asks for a time": {
+			changes: []func(*situation){state(created), asked, func(s *situation) { s.observed.failed = &failed{attempts: 2} }},
+			err:     external.RefusedFor(busy, 3*time.Second), next: 3 * time.Second,
+		},
 		"an uncertain create is found": {
 			info: findable, changes: []func(*situation){state(intended), begun, sent, asked},
 			answer: external.Answer{ID: "thing-1"},
@@ -190,6 +194,27 @@ func TestAnOldAnswerIsNotUsed(t *testing.T) {
 	}
 }
 
+func TestADelayThatIsAskedForIsNotCountedForTheBackOff(t *testing.T) {
+	s := &step{s: desiring(t, plain)}
+	for i, c := range []struct {
+		asked  time.Duration
+		digest string
+		want   time.Duration
+	}{
+		{asked: time.Second, want: time.Second},
+		{asked: time.Second, want: time.Second},
+		{want: callRetries.First},
+		{asked: time.Second, want: time.Second},
+		{want: 2 * callRetries.First},
+		{digest: "changed", want: callRetries.First},
+	} {
+		s.fail(plan.VerbCreate, plan.Failure{}, c.asked, c.digest)
+		if got := s.s.underway.failures[plan.VerbCreate].until.Sub(noon); got != c.want {
+			t.Errorf("failure %d: the call is repeated after %s, want %s", i, got, c.want)
+		}
+	}
+}
+
 func TestAResultOfCreateEntersTheSituation(t *testing.T) {
 	refused := external.Refused(errors.New("quota"))
 	for name, tc := range map[string]struct {
@@ -252,6 +277,32 @@ func TestAResultOfCreateEntersTheSituation(t *testing.T) {
 			}
 			if got, next := saved(t, after); got.ID != tc.id || got.Intent != externalstate.IntentNone || next.s.underway.sent {
 				t.Errorf("records %+v", got)
+			}
+		})
+	}
+}
+
+// The result of a refused create is stored after a moment. A pass that begins before reads the intent of the create.
+func TestACreateThatHadNoEffectIsNoCreateOfAnotherProcess(t *testing.T) {
+	for name, tc := range map[string]struct {
+		attempts int
+		suspects bool
+	}{
+		"the own attempt":               {attempts: 1},
+		"an attempt of another process": {attempts: 2, suspects: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := &step{s: desiring(t, plain, state(intended), begun)}
+			before.s.recorded.attempts.own = intent{first, 1, false}
+			action{Action: plan.Action{Verb: plan.VerbCreate, Key: testKey, Object: before.s.wanted.desired}}.create(before)
+			after := &step{s: before.s}
+			before.call.ended(after, external.Answer{}, external.RefusedFor(errors.New("busy"), time.Second))
+			read := *after.s.recorded.state
+			read.Attempts = tc.attempts
+			after.s.recorded.state = &read
+			after.suspectOtherProcess()
+			if after.s.underway.sent != tc.suspects {
+				t.Errorf("suspects another process: %t", after.s.underway.sent)
 			}
 		})
 	}
