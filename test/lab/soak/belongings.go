@@ -156,7 +156,8 @@ func (c *check) lookAtSecret(what string, o *metav1.PartialObjectMetadata) {
 
 // names reports whether a status names a Secret as a part of a record.
 func names(s *metav1alpha1.Status, secret string) bool {
-	records := []string{s.PhaseRecord, s.RenderedSet}
+	// The name of a rendering that was found after the loss of the status begins with a question mark.
+	records := []string{s.PhaseRecord, strings.TrimPrefix(s.RenderedSet, "?")}
 	if s.HasInventoryRecord() {
 		records = append(records, s.InventoryRecord.Name)
 	}

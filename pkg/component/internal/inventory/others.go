@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,18 +73,23 @@ func believed(st *metav1alpha1.Status, name string) string {
 	return name
 }
 
-// restorePinned enters the id of the current pinned rendering into a status, together with the digest of its inputs. So
-// the pinned values are used until the inputs change. If there is no complete rendering, the status names the previous
-// one further, so that the values count as lost, and existing objects keep them.
+// restorePinned enters the name of the current pinned rendering into a status, together with the digest of its inputs.
+// If there is no complete rendering, the status names the previous one further, so that the values count as lost, and
+// existing objects keep them.
+//
+// A rendering that no believed status named gets a name that proves nothing; see records.Found. A tenant may have
+// written it together with its id, or may be about to write it.
 func restorePinned(store *records.Store, st *metav1alpha1.Status, secrets []metav1.PartialObjectMetadata) {
-	found := records.OfKind(secrets, records.Rendering)
-	latest := store.Marks.Latest(found, believed(st, st.RenderedSet))
+	found, named := records.OfKind(secrets, records.Rendering), believed(st, st.RenderedSet)
+	latest := store.Marks.Latest(found, records.Named(named))
+	if named == "" || latest != "" && latest != records.Named(named) {
+		st.RenderedSet = records.Found(cmp.Or(latest, records.Named(st.RenderedSet)))
+	}
 	if latest == "" {
 		return
 	}
-	st.RenderedSet = latest
 	for i := range found {
-		if records.IDOf(found[i].Name) != st.RenderedSet || believed(st, st.InputDigest) != "" {
+		if records.IDOf(found[i].Name) != latest || believed(st, st.InputDigest) != "" {
 			continue
 		}
 		if origin := store.Marks.OriginOf(&found[i]); origin != nil {

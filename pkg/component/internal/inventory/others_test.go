@@ -46,7 +46,7 @@ func TestRecordsAreFoundTogetherOrNotAtAll(t *testing.T) {
 		}
 		isFound, err := c.store.FindOthers(t.Context(), p, c.owner())
 		found := []string{p.Status.PhaseRecord, p.Status.RenderedSet}
-		if err == nil && (!isFound || !slices.Equal(found, []string{"a", "b"})) ||
+		if err == nil && (!isFound || !slices.Equal(found, []string{"a", "?b"})) ||
 			err != nil && (isFound || !slices.Equal(found, []string{records.PhasesUnknown, ""})) {
 			t.Errorf("after failure %d (%v) the status names the records %q", failure, err, found)
 		}
@@ -94,7 +94,7 @@ func TestRecordsThatNobodyMayListAreUnknownWhereTheStatusIsNotBelieved(t *testin
 }
 
 func TestADeletedPinnedRenderingStaysNamedWhereTheStatusIsNotBelieved(t *testing.T) {
-	for record, want := range map[string]string{"": "b", "c": "c"} {
+	for record, want := range map[string]string{"": "?b", "b": "?b", "c": "?c"} {
 		c := newCluster(t)
 		if record != "" {
 			c.writeRecord(records.Rendering, record)
@@ -105,6 +105,34 @@ func TestADeletedPinnedRenderingStaysNamedWhereTheStatusIsNotBelieved(t *testing
 			t.Errorf("with the record %q, the status names %q with the input digest %q, and the error is %v", record,
 				st.RenderedSet, st.InputDigest, err)
 		}
+	}
+}
+
+func TestOnlyTheRenderingOfABelievedStatusIsProven(t *testing.T) {
+	for name, test := range map[string]struct {
+		records       []string
+		named, digest string
+		want          string
+	}{
+		"no record":                               {nil, "", "", ""},
+		"the record that the status names":        {[]string{"a", "b"}, "a", "", "a"},
+		"a found record that the status names":    {[]string{"a", "b"}, "?a", "", "?a"},
+		"a record that the status does not name":  {[]string{"a"}, "", "", "?a"},
+		"another record than the named one":       {[]string{"b"}, "a", "", "?b"},
+		"a named record that does not exist":      {nil, "a", "", "a"},
+		"the record of a status that was edited":  {[]string{"a", "b"}, "b", "doubt:1a2b edited", "?a"},
+		"no record, and a status that was edited": {nil, "a", "doubt:1a2b edited", "?a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster(t)
+			for _, id := range test.records {
+				c.writeRecord(records.Rendering, id)
+			}
+			st := &metav1alpha1.Status{RenderedSet: test.named, RecordDigest: test.digest}
+			if err := restoreOthers(t.Context(), c.store.Records, st, c.owner()); err != nil || st.RenderedSet != test.want {
+				t.Errorf("the status names %q, want %q; error %v", st.RenderedSet, test.want, err)
+			}
+		})
 	}
 }
 

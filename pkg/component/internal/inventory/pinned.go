@@ -22,8 +22,9 @@ func (s *Store) Pinned() Pinned { return Pinned{s} }
 
 // Set is a rendering. If ID is empty, the rendering is deterministic and is not recorded.
 type Set struct {
-	// ID is the id of the record.
-	ID string
+	// ID is the id of the record, and Proof is its proof.
+	ID    string
+	Proof records.Proof
 	// Note names the fields that a second rendering would change.
 	Note string
 	// ValuesLost is set if the record of the applied rendering was lost: generated values of this rendering, such as
@@ -52,7 +53,7 @@ var errFoundLate = errors.New(
 // components.Store), and the next pass uses the record that the status names.
 func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
 	st, state := obj.GetStatus(), p.state(obj)
-	previous := st.RenderedSet
+	previous := records.Named(st.RenderedSet)
 	if set.ID == "" {
 		return p.End(ctx, obj, owner)
 	}
@@ -62,26 +63,30 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		_, err := p.store.Records.ListKind(ctx, owner, records.Rendering)
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
-	if previous == set.ID && state.ID(records.Rendering) == set.ID {
+	if st.RenderedSet == set.ID && state.ID(records.Rendering) == set.ID {
 		return p.deleteStale(ctx, obj, owner)
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
 	}
+	rec, parts, err := recordOf(obj, set, previous)
+	if err != nil {
+		return pinnedError("record", err)
+	}
 	if previous == "" {
-		if err := p.name(ctx, obj, set.ID); err != nil {
+		if err := p.name(ctx, obj, rec.ID); err != nil {
 			return err
 		}
-		return p.write(ctx, obj, owner, set, "")
+		return p.write(ctx, obj, owner, rec, parts)
 	}
-	if err := p.write(ctx, obj, owner, set, previous); err != nil {
+	if err := p.write(ctx, obj, owner, rec, parts); err != nil {
 		return err
 	}
 	state.AddPrevious(records.Rendering, previous)
-	if previous == set.ID {
+	if st.RenderedSet == rec.ID {
 		return p.deleteStale(ctx, obj, owner)
 	}
-	if err := p.name(ctx, obj, set.ID); err != nil {
+	if err := p.name(ctx, obj, rec.ID); err != nil {
 		return err
 	}
 	return p.deleteStale(ctx, obj, owner)
@@ -107,27 +112,33 @@ func (p Pinned) End(ctx context.Context, obj components.Object, owner manifests.
 	return nil
 }
 
-// write writes the record of a rendering. previous is the id of the record that the status names, empty if there is
-// none. A lost record that is written again has its own id as previous.
-func (p Pinned) write(
-	ctx context.Context, obj components.Object, owner manifests.Owner, set Set, previous string,
-) error {
+// recordOf returns the record of a rendering, and its content. previous is the id of the record that the status names,
+// empty if there is none. A lost record that is written again has its own id as previous. It gets another id than the
+// rendering if the recorded id does not prove the bytes that are written; see records.Proof.Again.
+func recordOf(obj components.Object, set Set, previous string) (rec records.Record, parts [][]byte, err error) {
 	bodies, err := set.Manifests()
 	if err != nil {
-		return err
+		return rec, nil, err
 	}
-	rec := records.Record{
+	rec = records.Record{
 		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
 		Origin: records.OriginOf(obj.GetStatus()), Capabilities: set.Capabilities, After: previous,
 	}
-	parts, err := records.Encode(records.Rendering, bodies)
-	if err == nil {
-		err = p.store.Records.Write(ctx, owner, rec, parts)
+	if parts, err = records.Encode(records.Rendering, bodies); err != nil {
+		return rec, nil, err
 	}
-	if err != nil {
+	rec.ID, rec.Proof, err = set.Proof.Again(set.ID, parts)
+	return rec, parts, err
+}
+
+// write writes the record of a rendering.
+func (p Pinned) write(
+	ctx context.Context, obj components.Object, owner manifests.Owner, rec records.Record, parts [][]byte,
+) error {
+	if err := p.store.Records.Write(ctx, owner, rec, parts); err != nil {
 		return pinnedError("record", err)
 	}
-	p.state(obj).SetID(records.Rendering, set.ID)
+	p.state(obj).SetID(records.Rendering, rec.ID)
 	return nil
 }
 
@@ -168,7 +179,7 @@ func (p Pinned) remove(
 	remove func(context.Context, *records.State, records.Naming) error,
 ) error {
 	var refusal error
-	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: obj.GetStatus().RenderedSet}
+	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: records.Named(obj.GetStatus().RenderedSet)}
 	if confirm != nil {
 		naming.Confirm = func(ctx context.Context) error {
 			refusal = confirm(ctx)

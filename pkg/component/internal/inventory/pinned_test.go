@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
@@ -326,4 +327,60 @@ func TestTheStatusNamesThePreviousRenderingIfItCannotBeWritten(t *testing.T) {
 		}
 		c.beforeStatus = nil
 	}
+}
+
+// sealedSet returns a rendering whose id proves its record.
+func sealedSet(t *testing.T, kind string) Set {
+	t.Helper()
+	set := pinnedSet(kind)
+	bodies, _ := set.Manifests()
+	parts, err := records.Encode(records.Rendering, bodies)
+	if err == nil {
+		set.ID, set.Proof, err = records.NewProof(records.UsePinned, records.Header{Inputs: "inputs"}, parts)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func TestAFoundRenderingIsReplacedByAProvenOne(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	c.writeRecord(records.Rendering, "evil")
+	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found("evil") })
+	set := sealedSet(t, "ConfigMap")
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(Equal(set.ID))
+	g.Expect(c.renderings()).To(ConsistOf(set.ID))
+	var bodies []*unstructured.Unstructured
+	_, err := c.store.Records.Read(t.Context(), c.owner(), records.Rendering, set.ID, &bodies)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(bodies).To(HaveLen(1))
+}
+
+func TestAFoundRenderingThatThisProcessMadeIsWrittenAgain(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	set := sealedSet(t, "ConfigMap")
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found(set.ID) })
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.load().Status.RenderedSet).To(Equal(set.ID))
+	g.Expect(c.renderings()).To(ConsistOf(set.ID))
+}
+
+// Another version of the operator may compress the same manifests to other bytes.
+func TestALostRenderingWithOtherBytesGetsAnotherID(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	set := sealedSet(t, "ConfigMap")
+	set.Manifests = pinnedSet("Secret").Manifests
+	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	named := c.load().Status.RenderedSet
+	g.Expect(named).NotTo(Equal(set.ID))
+	g.Expect(records.IsProven(named)).To(BeTrue())
+	var bodies []*unstructured.Unstructured
+	_, err := c.store.Records.Read(t.Context(), c.owner(), records.Rendering, named, &bodies)
+	g.Expect(err).NotTo(HaveOccurred())
 }

@@ -135,7 +135,9 @@ func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t 
 
 // Begin implements Inventory.
 func (r ComponentRecord) Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error {
-	pinned := inventory.Set{ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All}
+	pinned := inventory.Set{
+		ID: set.ID, Proof: set.Proof, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All,
+	}
 	if pinned.ID != "" {
 		var err error
 		if pinned.Capabilities, err = set.Lookups.RecordCapabilities(); err != nil {

@@ -11,7 +11,6 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/determinism"
-	"github.com/fairlead-io/fairlead/internal/digests"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
@@ -62,6 +61,9 @@ func (r *Renderer) renderInTurn(ctx context.Context, req Request, pinned Rendere
 	if err == nil {
 		err = failure
 	}
+	if err == nil {
+		err = rendered.seal(req.Inputs.Digest)
+	}
 	if err != nil {
 		r.cache.outdate(req.name())
 	}
@@ -78,11 +80,12 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		// looked up have changed.
 		return last.Rendered, false, "", nil
 	}
-	if !req.Inputs.AreRecorded(req.Status) || req.Status.RenderedSet == "" {
+	named := req.Status.RenderedSet
+	if !req.Inputs.AreRecorded(req.Status) || !records.IsPinned(named) {
 		return Rendered{}, false, "", nil
 	}
 	var bodies []*unstructured.Unstructured
-	recorded, err := r.options.Records.Read(ctx, req.Owner, records.Rendering, req.Status.RenderedSet, &bodies)
+	recorded, err := r.options.Records.Read(ctx, req.Owner, records.Rendering, records.Named(named), &bodies)
 	if last := r.cached(req); records.IsLost(err) && last != nil && last.ID != "" {
 		// Another operator process has named its first record, and is about to write it. Or somebody restored an older
 		// status, and deleted the records. Nothing has better values than the cached set.
@@ -97,6 +100,9 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 	if recorded.Origin == nil || recorded.Origin.InputDigest != req.Inputs.Digest {
 		// The record belongs to other inputs, and an earlier pass failed to delete it.
 		return Rendered{ValuesLost: true}, false, "", nil
+	}
+	if records.IsFound(named) {
+		return Rendered{Manifests: Manifests{plain: bodies}, isFound: true}, false, "", nil
 	}
 	pinned, current, err = r.restored(ctx, req, recorded, bodies)
 	return pinned, current, "", err
@@ -116,7 +122,8 @@ func (r *Renderer) restored(
 	}
 	req.Records.SetID(records.Rendering, recorded.ID)
 	pinned = Rendered{
-		Manifests: Manifests{plain: manifests}, ID: recorded.ID, Note: recorded.Note, ValuesLost: recorded.ValuesLost,
+		Manifests: Manifests{plain: manifests}, ID: recorded.ID, Proof: recorded.Proof, Note: recorded.Note,
+		ValuesLost: recorded.ValuesLost,
 	}
 	pinned.Lookups, current, err = lookup.Recall(ctx, req.Target, req.looker(), req.Status, recorded.Capabilities)
 	current = current && lookup.GetsSameValues(pinned.Lookups.Exports, req.Exports)
@@ -167,7 +174,7 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if r.options.SkipDeterminismCheck {
 		return true, true, nil
 	}
-	if !req.Inputs.AreRecorded(req.Status) || req.Status.RenderedSet != "" || isRecovered(req.Inventory) {
+	if !req.Inputs.AreRecorded(req.Status) || records.IsPinned(req.Status.RenderedSet) || isRecovered(req.Inventory) {
 		return false, false, nil
 	}
 	seen, err := j.objects.Results(req.looker())
@@ -257,18 +264,21 @@ type variable struct {
 }
 
 // pin chooses the values of the fields that differ in each rendering. The first rendering of new inputs is pinned with
-// its values, or those of live objects; see liveValues. A later rendering, after a change of looked-up objects, gets
-// the pinned values in these fields, and in an object that comes back those of the live object. If such a field has no
-// value then, the later rendering is discarded and the pinned rendering is returned, because the new value may depend
-// on pinned values.
+// its values, or those of live objects; see liveValues. If a record was found that nothing proves, see foundValues. A
+// later rendering, after a change of looked-up objects, gets the pinned values in these fields, and in an object that
+// comes back those of the live object. If such a field has no value then, the later rendering is discarded and the
+// pinned rendering is returned, because the new value may depend on pinned values.
 func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rendered) (Rendered, error) {
 	req.Adoption = cmp.Or(req.Adoption, r.options.Adoption)
 	result := Rendered{Note: describeFields(v.fields), ValuesLost: pinned.ValuesLost}
 	var values []*unstructured.Unstructured
 	var err error
-	if pinned.ID == "" {
+	switch {
+	case pinned.isFound:
+		values, result.taken, err = r.foundValues(ctx, req, v, pinned.Manifests.plain)
+	case pinned.ID == "":
 		values, result.taken, err = liveValues(ctx, req, v)
-	} else {
+	default:
 		var before []*unstructured.Unstructured
 		if before, err = pinned.Manifests.All(); err != nil {
 			return result, err
@@ -279,20 +289,37 @@ func (r *Renderer) pin(ctx context.Context, req Request, v variable, pinned Rend
 			return pinned, nil
 		}
 		if err == nil && determinism.Compare(before, values).Empty() {
-			result.Manifests, result.ID = pinned.Manifests, pinned.ID
+			result.Manifests, result.ID, result.Proof = pinned.Manifests, pinned.ID, pinned.Proof
 			return result, nil
 		}
 	}
-	if err != nil {
-		return result, err
-	}
-	result.Manifests = Manifests{plain: values}
-	// The id does not depend on the values, which may be secret: it is shown in the status, and users who may read the
-	// status may not be allowed to read Secrets.
-	result.ID, err = digests.Of(
-		[]any{req.Inputs.Digest, req.Component.GetUID(), r.options.Clock.Now().UnixNano()},
-	)
+	result.Manifests, result.isUnsealed = Manifests{plain: values}, true
 	return result, err
+}
+
+// seal gives a new rendering with pinned values the id of its record.
+func (r *Rendered) seal(inputs string) error {
+	if !r.isUnsealed {
+		return nil
+	}
+	bodies, err := r.Manifests.All()
+	if err != nil {
+		return err
+	}
+	capabilities, err := r.Lookups.RecordCapabilities()
+	if err != nil {
+		return err
+	}
+	header := records.Header{Inputs: inputs, ValuesLost: r.ValuesLost}.WithCapabilities(capabilities)
+	parts, err := records.Encode(records.Rendering, bodies)
+	if err == nil {
+		r.ID, r.Proof, err = records.NewProof(records.UsePinned, header, parts)
+	}
+	if err != nil {
+		return records.Problem("record the rendered manifests", err)
+	}
+	r.isUnsealed = false
+	return nil
 }
 
 func describeFields(fields []determinism.Field) string {

@@ -151,7 +151,7 @@ func (s *scene) record(set Set) {
 	}
 	record := records.Record{
 		Kind: records.Rendering, ID: set.ID, Note: set.Note, ValuesLost: set.ValuesLost,
-		Origin: records.OriginOf(&s.component.status),
+		Origin: records.OriginOf(&s.component.status), Proof: set.Proof,
 	}
 	if err := s.store.Write(s.t.Context(), owner, record, parts); err != nil {
 		s.t.Fatal(err)

@@ -39,7 +39,66 @@ func liveValues(
 		return v.objects, "", err
 	}
 	filled, unknown := determinism.Fill(restored, v.objects, v.fields)
-	return filled, describeTaken(v.fields, unknown, keysOf(restored)), nil
+	return filled, noRecord + describeTaken(v.fields, unknown, keysOf(restored)), nil
+}
+
+// The beginnings of texts about values that were taken from live objects.
+const (
+	noRecord       = "no record of the generated values was found; "
+	unprovenRecord = "a record of the generated values was found, and nothing proves it; "
+)
+
+// foundValues returns a rendering that keeps the generated values of all live objects of the component. found are the
+// manifests of a record that nothing proves; see records.Found. A tenant may have written them, so they are used only
+// for an object whose applied manifest they are: its digest annotation is the digest of the found manifest. If the live
+// object has drifted, it gets the applied values again. An object that does not exist gets new values.
+func (r *Renderer) foundValues(
+	ctx context.Context, req Request, v variable, found []*unstructured.Unstructured,
+) (filled []*unstructured.Unstructured, taken string, err error) {
+	asked := req
+	asked.Inventory = nil // An object that was applied has the values, too.
+	live, err := restoredObjects(ctx, asked, v.generated(nil))
+	if err != nil || len(live) == 0 {
+		return v.objects, unprovenRecord + "no object has its values", err
+	}
+	digests, bodies := r.digestsOf(req, found), map[manifests.Key]*unstructured.Unstructured{}
+	for _, o := range found {
+		bodies[determinism.KeyOf(o)] = o
+	}
+	values := slices.Clone(live)
+	for i, o := range live {
+		applied := o.GetAnnotations()[req.Owner.Reconciler+"/"+marks.AnnotationDigest]
+		key := determinism.KeyOf(o)
+		if body, ok := bodies[key]; ok && applied != "" && slices.Contains(digests[normalKey(req, key)], applied) {
+			values[i] = body
+		}
+	}
+	filled, unknown := determinism.Fill(values, v.objects, v.fields)
+	return filled, unprovenRecord + describeTaken(v.fields, unknown, keysOf(live)), nil
+}
+
+// digestsOf returns the digests of manifests by normalKey. An object with several orders has several digests. The
+// result is empty if the manifests cannot be normalised.
+func (r *Renderer) digestsOf(req Request, bodies []*unstructured.Unstructured) map[manifests.Key][]string {
+	digests := map[manifests.Key][]string{}
+	objects, err := Normalise(bodies, r.normaliseOptions(req))
+	if err != nil {
+		return digests
+	}
+	for _, o := range objects {
+		key := normalKey(req, o.Key)
+		digests[key] = append(digests[key], o.Digest)
+	}
+	return digests
+}
+
+// normalKey returns the key of an object in a form that does not depend on whether its manifest has the default
+// namespace.
+func normalKey(req Request, key manifests.Key) manifests.Key {
+	if key.Namespace == req.Inputs.Namespace {
+		key.Namespace = ""
+	}
+	return key
 }
 
 // pinnedValues returns a later rendering in which generated values are those of an earlier, pinned rendering. An object
@@ -59,7 +118,7 @@ func pinnedValues(
 	keys := keysOf(returned)
 	isPinned := func(f determinism.Field) bool { return !keys[f.Object] }
 	if fields := slices.DeleteFunc(slices.Clone(v.fields), isPinned); len(fields) > 0 {
-		taken = describeTaken(fields, nil, keys)
+		taken = noRecord + describeTaken(fields, nil, keys)
 	}
 	return merged, taken, nil
 }
@@ -241,7 +300,7 @@ func describeTaken(
 	if len(renewed) > 0 {
 		parts = append(parts, "fields of existing objects that get new values: "+describeFields(renewed))
 	}
-	return "no record of the generated values was found; " + strings.Join(parts, "; ")
+	return strings.Join(parts, "; ")
 }
 
 func readAction(o *unstructured.Unstructured) string {

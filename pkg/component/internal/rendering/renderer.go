@@ -239,20 +239,15 @@ func (r *Renderer) follow(req Request, l lookup.Lookups) {
 // or if the rendering contains pinned values.
 func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	set := Set{
-		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster, after: req.Status.RenderedSet,
+		Rendered: rendered, inputs: req.Inputs.Digest, cluster: req.Target.Cluster,
+		after:  records.Named(req.Status.RenderedSet),
 		ignore: ignoreDigest(req.Ignore), resets: req.Target.Client.Discovery.Resets(),
 	}
 	bodies, err := rendered.Manifests.All()
 	if err != nil {
 		return Set{}, err
 	}
-	objects, err := Normalise(bodies, normalise.Options{
-		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
-		RemoteTarget:        req.Target.Cluster != "",
-		ScopeOf:             req.Target.Client.Discovery.Scope,
-		StatusIsSubresource: req.Target.Client.Discovery.HasStatusSubresource, Managed: req.Inputs.Managed,
-		Conditions: r.options.Conditions, Ignore: req.Ignore, CheckExternal: req.CheckExternal,
-	})
+	objects, err := Normalise(bodies, r.normaliseOptions(req))
 	if err != nil {
 		return Set{}, err
 	}
@@ -271,6 +266,16 @@ func (r *Renderer) normalise(req Request, rendered Rendered) (Set, error) {
 	}
 	set.size = sizeOf(set.Objects, set.Manifests)
 	return set, err
+}
+
+func (r *Renderer) normaliseOptions(req Request) normalise.Options {
+	return normalise.Options{
+		Reconciler: r.options.Reconciler, Namespace: req.Inputs.Namespace, Owner: req.Owner,
+		RemoteTarget:        req.Target.Cluster != "",
+		ScopeOf:             req.Target.Client.Discovery.Scope,
+		StatusIsSubresource: req.Target.Client.Discovery.HasStatusSubresource, Managed: req.Inputs.Managed,
+		Conditions: r.options.Conditions, Ignore: req.Ignore, CheckExternal: req.CheckExternal,
+	}
 }
 
 // Normalise calls normalise.Manifests, and returns its errors as condition errors. If discovery failed, the error is

@@ -9,6 +9,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 	"github.com/fairlead-io/fairlead/pkg/manifests/normalise"
@@ -22,14 +23,19 @@ type Rendered struct {
 	Manifests Manifests
 	Lookups   lookup.Lookups
 	// ID identifies the record of a rendering that has pinned values, and Note names the fields with these values. Both
-	// are empty for a deterministic rendering.
+	// are empty for a deterministic rendering. Proof is the proof of the record.
 	ID, Note string
+	Proof    records.Proof
 	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that this rendering has
 	// other values. The applied objects are not changed until the inputs change.
 	ValuesLost bool
 	// taken names the generated values that this rendering took from live objects, because there was no record of them;
 	// see liveValues. It is empty if there are none.
 	taken string
+	// isFound is set if Manifests are those of a record that nothing proves; see records.Found.
+	isFound bool
+	// isUnsealed is set on a new rendering with pinned values, until it has an ID.
+	isUnsealed bool
 	// results are the messages that the generator reported, nil if the generator was not called.
 	results *results
 	// sourceVersion is the name and the version of the source, as the generator reported it.
@@ -89,7 +95,7 @@ func (s Set) Phases() []manifests.Object {
 // rendering that this set replaces. Then another operator process has stored a rendering, and this set must not be
 // used: its values may differ from those that the other process has applied.
 func (s Set) isReplaced(status *metav1alpha1.Status) bool {
-	named := status.RenderedSet
+	named := records.Named(status.RenderedSet)
 	return named != "" && named != s.ID && named != s.after && status.InputDigest == s.inputs
 }
 
