@@ -153,3 +153,20 @@ func TestFillKeepsTheRenderedValuesThatEarlierObjectsLack(t *testing.T) {
 		t.Errorf("the filled rendering differs from the expected rendering: %s", describe(d))
 	}
 }
+
+func TestFillAlikeCopiesOnlyValuesOfTheSameType(t *testing.T) {
+	key := manifests.Key{Kind: "Secret", Namespace: "shop", Name: "db"}
+	fields := []determinism.Field{{Object: key, Path: []any{"data", "k"}}}
+	for earlier, want := range map[string]string{
+		`{k: b2xk}`: `{k: b2xk}`, `{k: null}`: `{k: bmV3}`, `{k: 1}`: `{k: bmV3}`, `{k: {l: b2xk}}`: `{k: bmV3}`,
+	} {
+		filled, unknown := determinism.FillAlike(
+			decode(t, secretA+"data: "+earlier), decode(t, secretA+"data: {k: bmV3}"), fields)
+		if copied := earlier == want; (len(unknown) == 0) != copied {
+			t.Errorf("with the earlier data %s, the unknown fields are %v", earlier, unknown)
+		}
+		if d := determinism.Compare(filled, decode(t, secretA+"data: "+want)); !d.Empty() {
+			t.Errorf("with the earlier data %s, the rendering differs: %s", earlier, describe(d))
+		}
+	}
+}

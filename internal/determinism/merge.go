@@ -1,6 +1,7 @@
 package determinism
 
 import (
+	"reflect"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -24,6 +25,21 @@ func Merge(
 func Fill(
 	earlier, rendered []*unstructured.Unstructured, fields []Field,
 ) (filled []*unstructured.Unstructured, unknown []Field) {
+	return fill(earlier, rendered, fields, func(any, any) bool { return true })
+}
+
+// FillAlike is Fill for earlier objects that nobody vouches for. It copies a value only if it has the same type as the
+// value of the rendering, so that no field becomes null, for example.
+func FillAlike(
+	earlier, rendered []*unstructured.Unstructured, fields []Field,
+) (filled []*unstructured.Unstructured, unknown []Field) {
+	return fill(earlier, rendered, fields, func(was, is any) bool { return reflect.TypeOf(was) == reflect.TypeOf(is) })
+}
+
+// fill is Fill for the values that may be copied.
+func fill(
+	earlier, rendered []*unstructured.Unstructured, fields []Field, mayCopy func(was, is any) bool,
+) (filled []*unstructured.Unstructured, unknown []Field) {
 	was := index(earlier)
 	filled = make([]*unstructured.Unstructured, 0, len(rendered))
 	for _, o := range rendered {
@@ -32,23 +48,23 @@ func Fill(
 	is := index(filled)
 	for _, field := range fields {
 		id := objectID{key: field.Object}
-		if was[id] == nil || is[id] == nil || !restore(was[id].Object, is[id].Object, field.Path) {
+		if was[id] == nil || is[id] == nil || !restore(was[id].Object, is[id].Object, field.Path, mayCopy) {
 			unknown = append(unknown, field)
 		}
 	}
 	return filled, unknown
 }
 
-// restore copies the scalar at a path from one manifest to the other, and reports whether it did. It copies nothing if
-// a list on the path has different lengths in both manifests, because the same index may then identify a different
-// element.
-func restore(from, to any, path []any) bool {
+// restore copies the scalar at a path from one manifest to the other if mayCopy permits it, and reports whether it did.
+// It copies nothing if a list on the path has different lengths in both manifests, because the same index may then
+// identify a different element.
+func restore(from, to any, path []any, mayCopy func(was, is any) bool) bool {
 	for i, step := range path {
 		was, is, replace := child(from, to, step)
 		if replace == nil {
 			return false
 		}
-		if last := i == len(path)-1; last && isScalar(was) {
+		if last := i == len(path)-1; last && isScalar(was) && mayCopy(was, is) {
 			replace(was)
 			return true
 		}

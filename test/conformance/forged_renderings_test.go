@@ -91,22 +91,31 @@ var _ = Describe("Records of renderings that a tenant forged:", func() {
 	BeforeEach(func(ctx SpecContext) { namespace, operator = newNamespace(ctx), newOperatorName() })
 
 	// applied applies the manifests, stops the operator, deletes the Secret other, and returns the component, its record,
-	// and the applied values.
-	applied := func(ctx context.Context) (*gadget.Gadget, forgery, map[string]any) {
+	// and the applied values of the Secrets login and other.
+	applied := func(ctx context.Context) (g *gadget.Gadget, f forgery, login, other map[string]any) {
 		GinkgoHelper()
 		stop := runOperator(operator, operatorOptions{generate: &chart{}})
-		g := newGadget(ctx, namespace, "app", generated, servedBy(operator))
+		g = newGadget(ctx, namespace, "app", generated, servedBy(operator))
 		expectReady(ctx, g)
 		settle(ctx, operator)
 		stop()
 		Expect(current(ctx, g).Status.RenderedSet).To(MatchRegexp("^v[0-9a-f]{40}$"))
-		made := content(ctx, "Secret", namespace, "login")
+		login, other = content(ctx, "Secret", namespace, "login"), content(ctx, "Secret", namespace, "other")
 		remove(ctx, mustGet(ctx, "v1", "Secret", namespace, "other"))
-		return g, forgery{operator, keptSets(ctx, namespace)[0]}, made
+		return g, forgery{operator, keptSets(ctx, namespace)[0]}, login, other
 	}
 
-	// expectUnused runs the operator, and expects that it uses no forged manifest.
-	expectUnused := func(ctx context.Context, g *gadget.Gadget, made map[string]any, note string) {
+	// loseStatus empties the status of the component, as the restore of a backup without statuses does.
+	loseStatus := func(ctx context.Context, g *gadget.Gadget) {
+		GinkgoHelper()
+		emptied := current(ctx, g)
+		emptied.Status = gadget.GadgetStatus{}
+		Expect(k8s.Status().Update(ctx, emptied, client.FieldOwner(backupTool))).To(Succeed())
+	}
+
+	// expectUnused runs the operator, and expects that it creates no planted object, and that no live object gets a forged
+	// value. It returns the data of the Secret other, which did not exist before.
+	expectUnused := func(ctx context.Context, g *gadget.Gadget, made map[string]any, note string) map[string]any {
 		GinkgoHelper()
 		runOperator(operator, operatorOptions{generate: &chart{}})
 		Eventually(ctx, func() []string { return notesOf(ctx, namespace, "RenderedSetLost") }).
@@ -114,28 +123,30 @@ var _ = Describe("Records of renderings that a tenant forged:", func() {
 		Eventually(ctx, func() error { _, err := get(ctx, "v1", "Secret", namespace, "other"); return err }).Should(Succeed())
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(content(ctx, "Secret", namespace, "other")["password"]).NotTo(Equal("ZXZpbA=="))
 		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
 		Expect(configMapExists(ctx, namespace, "planted")).To(BeFalse())
 		Eventually(ctx, func() []string { return namesOf(keptSets(ctx, namespace)) }).
 			Should(ConsistOf(ContainSubstring("-" + current(ctx, g).Status.RenderedSet + "-")))
+		return content(ctx, "Secret", namespace, "other")
 	}
 
+	const notProven = "nothing proves it"
+
 	It("a record that was edited together with its digest creates nothing, and changes no value", func(ctx SpecContext) {
-		g, f, made := applied(ctx)
+		g, f, login, _ := applied(ctx)
 		edited := f.withContent(evil)
 		Expect(k8s.Update(ctx, edited, client.FieldOwner(operator))).To(Succeed())
-		expectUnused(ctx, g, made, "does not match its id")
+		Expect(expectUnused(ctx, g, login, "does not match its id")).NotTo(HaveKeyWithValue("password", "ZXZpbA=="))
 	})
 
 	DescribeTable("a planted record is not believed: it creates nothing, changes no value, and is deleted, after",
 		func(ctx SpecContext, edit func(status *gadget.GadgetStatus, planted string)) {
-			g, f, made := applied(ctx)
+			g, f, login, other := applied(ctx)
 			planted := f.plant(ctx, evil)
 			edited := current(ctx, g)
 			edit(&edited.Status, planted)
 			Expect(k8s.Status().Update(ctx, edited, client.FieldOwner(backupTool))).To(Succeed())
-			expectUnused(ctx, g, made, "nothing proves it")
+			Expect(expectUnused(ctx, g, login, notProven)).To(Equal(other), "the genuine record is used")
 		},
 		Entry("the loss of the status", func(status *gadget.GadgetStatus, _ string) { *status = gadget.GadgetStatus{} }),
 		Entry("an edit of the status that names it", func(status *gadget.GadgetStatus, planted string) {
@@ -143,17 +154,44 @@ var _ = Describe("Records of renderings that a tenant forged:", func() {
 		}),
 	)
 
+	It("after the loss of the status and of the genuine record, a planted record chooses only generated values of "+
+		"objects that do not exist", func(ctx SpecContext) {
+		g, f, login, _ := applied(ctx)
+		f.plant(ctx, evil)
+		letGo(ctx, &f.record)
+		remove(ctx, &f.record)
+		loseStatus(ctx, g)
+		Expect(expectUnused(ctx, g, login, notProven)).To(Equal(map[string]any{"password": "ZXZpbA=="}))
+	})
+
+	It("after the loss of the status, a deleted object keeps its generated value", func(ctx SpecContext) {
+		g, _, login, other := applied(ctx)
+		loseStatus(ctx, g)
+		Expect(expectUnused(ctx, g, login, notProven)).To(Equal(other))
+	})
+
+	It("after a restore of the component and of its record without the status, all objects keep their generated "+
+		"values", func(ctx SpecContext) {
+		g, f, login, other := applied(ctx)
+		remove(ctx, mustGet(ctx, "v1", "Secret", namespace, "login"))
+		restored := f.record.DeepCopy()
+		letGo(ctx, &f.record)
+		remove(ctx, &f.record)
+		restored.UID, restored.ResourceVersion, restored.ManagedFields = "", "", nil
+		Expect(k8s.Create(ctx, restored, client.FieldOwner(backupTool))).To(Succeed())
+		loseStatus(ctx, g)
+		Expect(expectUnused(ctx, g, login, notProven)).To(Equal(other))
+	})
+
 	It("after the loss of the status, an object that drifted gets the values of the genuine record again, if the object "+
 		"has the digest of its manifest", func(ctx SpecContext) {
-		g, _, made := applied(ctx)
+		g, _, login, _ := applied(ctx)
 		patch(ctx, mustGet(ctx, "v1", "Secret", namespace, "login"), `{"stringData":{"password":"drifted"}}`)
-		edited := current(ctx, g)
-		edited.Status = gadget.GadgetStatus{}
-		Expect(k8s.Status().Update(ctx, edited)).To(Succeed())
+		loseStatus(ctx, g)
 		runOperator(operator, operatorOptions{generate: &chart{}})
-		Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).Should(Equal(made))
+		Eventually(ctx, func() any { return content(ctx, "Secret", namespace, "login") }).Should(Equal(login))
 		expectReady(ctx, g)
 		settle(ctx, operator)
-		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(made))
+		Expect(content(ctx, "Secret", namespace, "login")).To(Equal(login))
 	})
 })

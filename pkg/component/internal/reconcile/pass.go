@@ -318,8 +318,7 @@ func (p *Pass) render(
 	})
 	if set.Lost != "" {
 		p.Tell(c.Object, status.Warning("RenderedSetLost",
-			"the dependents are rendered again; existing objects keep their values until the inputs change, deleted objects "+
-				"get new values: "+set.Lost))
+			"the dependents are rendered again; existing objects keep their values until the inputs change, "+set.Lost))
 	}
 	if results, called := set.Results(); called {
 		c.SetStatus(status.WithGeneratorResults(*c.GetStatus(), results, c.GetGeneration(), p.Clock.Now()))

@@ -81,8 +81,15 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return last.Rendered, false, "", nil
 	}
 	named := req.Status.RenderedSet
+	if records.IsFound(named) {
+		if pinned, err := r.found(ctx, req); err != nil || pinned.isFound {
+			return pinned, false, "", err
+		}
+	}
 	if !req.Inputs.AreRecorded(req.Status) || !records.IsPinned(named) {
-		return Rendered{}, false, "", nil
+		// The digest of the inputs in the status may come from a record that somebody forged, so live objects keep their
+		// values.
+		return Rendered{isFound: records.IsFound(named)}, false, "", nil
 	}
 	var bodies []*unstructured.Unstructured
 	recorded, err := r.options.Records.Read(ctx, req.Owner, records.Rendering, records.Named(named), &bodies)
@@ -92,7 +99,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return last.Rendered, false, "", nil
 	}
 	if records.IsLost(err) {
-		return Rendered{ValuesLost: true}, false, err.Error(), nil
+		return Rendered{ValuesLost: true}, false, newValues + err.Error(), nil
 	}
 	if err != nil {
 		return Rendered{}, false, "", records.Problem("read the record of the rendered manifests", err)
@@ -102,6 +109,7 @@ func (r *Renderer) pinned(ctx context.Context, req Request) (pinned Rendered, cu
 		return Rendered{ValuesLost: true}, false, "", nil
 	}
 	if records.IsFound(named) {
+		// Another client removed the label of the record, so that it was not listed.
 		return Rendered{Manifests: Manifests{plain: bodies}, isFound: true}, false, "", nil
 	}
 	pinned, current, err = r.restored(ctx, req, recorded, bodies)
@@ -174,7 +182,9 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 	if r.options.SkipDeterminismCheck {
 		return true, true, nil
 	}
-	if !req.Inputs.AreRecorded(req.Status) || records.IsPinned(req.Status.RenderedSet) || isRecovered(req.Inventory) {
+	named := req.Status.RenderedSet
+	mayVary := records.IsPinned(named) || records.IsFound(named)
+	if !req.Inputs.AreRecorded(req.Status) || mayVary || isRecovered(req.Inventory) {
 		return false, false, nil
 	}
 	seen, err := j.objects.Results(req.looker())

@@ -34,7 +34,7 @@ import (
 func liveValues(
 	ctx context.Context, req Request, v variable,
 ) (filled []*unstructured.Unstructured, taken string, err error) {
-	restored, err := restoredObjects(ctx, req, v.generated(nil))
+	restored, _, err := restoredObjects(ctx, req, v.generated(nil))
 	if err != nil || len(restored) == 0 {
 		return v.objects, "", err
 	}
@@ -42,64 +42,11 @@ func liveValues(
 	return filled, noRecord + describeTaken(v.fields, unknown, keysOf(restored)), nil
 }
 
-// The beginnings of texts about values that were taken from live objects.
-const (
-	noRecord       = "no record of the generated values was found; "
-	unprovenRecord = "a record of the generated values was found, and nothing proves it; "
-)
+// newValues begins a text about objects that do not exist and whose values were lost.
+const newValues = "deleted objects get new values: "
 
-// foundValues returns a rendering that keeps the generated values of all live objects of the component. found are the
-// manifests of a record that nothing proves; see records.Found. A tenant may have written them, so they are used only
-// for an object whose applied manifest they are: its digest annotation is the digest of the found manifest. If the live
-// object has drifted, it gets the applied values again. An object that does not exist gets new values.
-func (r *Renderer) foundValues(
-	ctx context.Context, req Request, v variable, found []*unstructured.Unstructured,
-) (filled []*unstructured.Unstructured, taken string, err error) {
-	asked := req
-	asked.Inventory = nil // An object that was applied has the values, too.
-	live, err := restoredObjects(ctx, asked, v.generated(nil))
-	if err != nil || len(live) == 0 {
-		return v.objects, unprovenRecord + "no object has its values", err
-	}
-	digests, bodies := r.digestsOf(req, found), map[manifests.Key]*unstructured.Unstructured{}
-	for _, o := range found {
-		bodies[determinism.KeyOf(o)] = o
-	}
-	values := slices.Clone(live)
-	for i, o := range live {
-		applied := o.GetAnnotations()[req.Owner.Reconciler+"/"+marks.AnnotationDigest]
-		key := determinism.KeyOf(o)
-		if body, ok := bodies[key]; ok && applied != "" && slices.Contains(digests[normalKey(req, key)], applied) {
-			values[i] = body
-		}
-	}
-	filled, unknown := determinism.Fill(values, v.objects, v.fields)
-	return filled, unprovenRecord + describeTaken(v.fields, unknown, keysOf(live)), nil
-}
-
-// digestsOf returns the digests of manifests by normalKey. An object with several orders has several digests. The
-// result is empty if the manifests cannot be normalised.
-func (r *Renderer) digestsOf(req Request, bodies []*unstructured.Unstructured) map[manifests.Key][]string {
-	digests := map[manifests.Key][]string{}
-	objects, err := Normalise(bodies, r.normaliseOptions(req))
-	if err != nil {
-		return digests
-	}
-	for _, o := range objects {
-		key := normalKey(req, o.Key)
-		digests[key] = append(digests[key], o.Digest)
-	}
-	return digests
-}
-
-// normalKey returns the key of an object in a form that does not depend on whether its manifest has the default
-// namespace.
-func normalKey(req Request, key manifests.Key) manifests.Key {
-	if key.Namespace == req.Inputs.Namespace {
-		key.Namespace = ""
-	}
-	return key
-}
+// noRecord begins a text about values that were taken from live objects.
+const noRecord = newValues + "no record of the generated values was found; "
 
 // pinnedValues returns a later rendering in which generated values are those of an earlier, pinned rendering. An object
 // that the earlier rendering does not have may come back, for example after its delete policy kept it. Its values are
@@ -107,7 +54,7 @@ func normalKey(req Request, key manifests.Key) manifests.Key {
 func pinnedValues(
 	ctx context.Context, req Request, v variable, before []*unstructured.Unstructured,
 ) (merged []*unstructured.Unstructured, taken string, err error) {
-	returned, err := restoredObjects(ctx, req, v.generated(before))
+	returned, _, err := restoredObjects(ctx, req, v.generated(before))
 	if err != nil {
 		return nil, "", err
 	}
@@ -150,43 +97,43 @@ func keysOf(objects []*unstructured.Unstructured) map[manifests.Key]bool {
 	return keys
 }
 
-// restoredObjects returns the live objects of manifests whose values are kept.
+// restoredObjects returns the live objects of manifests whose values are kept, and the manifests whose objects do not
+// exist, have no owner, or cannot be seen with the watches' identity.
 func restoredObjects(
 	ctx context.Context, req Request, manifested []*unstructured.Unstructured,
-) ([]*unstructured.Unstructured, error) {
-	if len(manifested) == 0 {
-		return nil, nil
-	}
+) (restored, missing []*unstructured.Unstructured, err error) {
 	applied := map[manifests.Key]bool{}
 	for _, e := range req.Inventory {
 		applied[plan.KeyOf(e)] = e.Digest != ""
 	}
-	var restored []*unstructured.Unstructured
 	for _, o := range manifested {
-		live, err := restoredObject(ctx, req, o, applied)
-		if err != nil {
-			return nil, err
-		}
-		if live != nil {
+		live, isMissing, err := restoredObject(ctx, req, o, applied)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case live != nil:
 			restored = append(restored, live)
+		case isMissing:
+			missing = append(missing, o)
 		}
 	}
-	return restored, nil
+	return restored, missing, nil
 }
 
 // restoredObject returns the live object of a manifest with the namespace of the manifest, or nil if its values are not
-// kept; see liveValues. The watches' identity looks whether it is one, so that a component without the right
-// to read the type can be applied. The values are read with the identity of the component.
+// kept; see liveValues. isMissing is set if there is no object that can be seen, or if it has no owner. The watches'
+// identity looks whether it is one, so that a component without the right to read the type can be applied. The values
+// are read with the identity of the component.
 func restoredObject(
 	ctx context.Context, req Request, o *unstructured.Unstructured, applied map[manifests.Key]bool,
-) (*unstructured.Unstructured, error) {
+) (live *unstructured.Unstructured, isMissing bool, err error) {
 	gvk, client := o.GroupVersionKind(), req.Target.Client
 	mapping, err := client.Discovery.Mapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	if meta.IsNoMatchError(err) {
-		return nil, nil
+		return nil, true, nil
 	}
 	if err != nil {
-		return nil, liveError(o, err)
+		return nil, false, liveError(o, err)
 	}
 	key := determinism.KeyOf(o)
 	if key.Namespace = ""; mapping.Scope.Name() == meta.RESTScopeNameNamespace {
@@ -195,32 +142,32 @@ func restoredObject(
 		}
 	}
 	if applied[key] && !adoptsAlways(o, req) {
-		return nil, nil
+		return nil, false, nil
 	}
 	marks, err := marksOf(ctx, client.Reader.Metadata.Resource(mapping.Resource).Namespace(key.Namespace), key.Name)
 	if err != nil {
-		return nil, liveError(o, err)
+		return nil, false, liveError(o, err)
 	}
 	if marks == nil || !keepsValues(marks, o, req, applied[key]) {
-		return nil, nil
+		return nil, marks == nil || isUnowned(marks, req), nil
 	}
-	live, err := client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
+	live, err = client.Dynamic.Resource(mapping.Resource).Namespace(key.Namespace).
 		Get(ctx, key.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return nil, true, nil
 	}
 	if apierrors.IsForbidden(err) {
-		return nil, passerror.Forbidden(readAction(o), client.User, err)
+		return nil, false, passerror.Forbidden(readAction(o), client.User, err)
 	}
 	if err != nil {
-		return nil, liveError(o, err)
+		return nil, false, liveError(o, err)
 	}
 	if err := reserve(ctx, live); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	live.SetNamespace(o.GetNamespace())
 	addTexts(live)
-	return live, nil
+	return live, false, nil
 }
 
 // marksOf reads the metadata of an object. It returns nil if the object does not exist, or cannot be read.
@@ -251,6 +198,12 @@ func keepsValues(live metav1.Object, manifest *unstructured.Unstructured, req Re
 	}
 	marked.Cluster = req.Owner.Cluster
 	return marked == req.Owner
+}
+
+// isUnowned reports whether a live object belongs to no component of the reconciler. For example, somebody may have
+// removed its marks.
+func isUnowned(live metav1.Object, req Request) bool {
+	return live.GetAnnotations()[req.Owner.Reconciler+"/"+manifests.AnnotationOwnerID] == ""
 }
 
 // adoptsAlways reports whether the adoption policy of a manifest is always.

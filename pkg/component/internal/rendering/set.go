@@ -29,10 +29,11 @@ type Rendered struct {
 	// ValuesLost is set if the record with the pinned values of the applied objects was lost, so that this rendering has
 	// other values. The applied objects are not changed until the inputs change.
 	ValuesLost bool
-	// taken names the generated values that this rendering took from live objects, because there was no record of them;
-	// see liveValues. It is empty if there are none.
+	// taken names the generated values that this rendering took from live objects, because there was no record of them,
+	// or from a found record; see liveValues and foundValues. It is empty if there are none.
 	taken string
-	// isFound is set if Manifests are those of a record that nothing proves; see records.Found.
+	// isFound is set if Manifests are those of a record that nothing proves; see records.Found. There are no Manifests if
+	// the status names such a record, and no record of the inputs was found.
 	isFound bool
 	// isUnsealed is set on a new rendering with pinned values, until it has an ID.
 	isUnsealed bool
@@ -48,9 +49,9 @@ type Set struct {
 	// Objects are packed to save memory. A pass without changes does not need their bodies, and a pass that writes
 	// unpacks them one by one.
 	Objects []manifests.Object
-	// Lost says why a pinned rendering could not be read, or which generated values were taken from live objects because
-	// no pinned rendering was found. It is empty if nothing was lost. It may be set in a Set that is returned together
-	// with an error.
+	// Lost says why a pinned rendering could not be read, or which generated values were taken from live objects or from a
+	// record that nothing proves. It is empty if nothing was lost. It may be set in a Set that is returned together with
+	// an error.
 	Lost string
 
 	// inputs and cluster are the input digest and the cluster that the set was rendered for.
@@ -93,9 +94,13 @@ func (s Set) Phases() []manifests.Object {
 
 // isReplaced reports whether a status names another recorded rendering of the same inputs than this set, and than the
 // rendering that this set replaces. Then another operator process has stored a rendering, and this set must not be
-// used: its values may differ from those that the other process has applied.
+// used: its values may differ from those that the other process has applied. A record that was found after the loss of
+// the status replaces no set, because nothing proves that an operator process wrote it.
 func (s Set) isReplaced(status *metav1alpha1.Status) bool {
-	named := records.Named(status.RenderedSet)
+	named := status.RenderedSet
+	if records.IsFound(named) {
+		return false
+	}
 	return named != "" && named != s.ID && named != s.after && status.InputDigest == s.inputs
 }
 
