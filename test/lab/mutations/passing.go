@@ -135,7 +135,7 @@ var passing = []mutation{
 	},
 	{
 		"of two operators, the second one names its rendering, too", "components/passes.go",
-		`return pass.loaded != nil && pass.rendered != stored.RenderedSet`, `return false`,
+		`return pass.loaded != nil && pass.named != namedBy(stored)`, `return false`,
 		"of two operators that render generated values at the same time",
 	},
 	{

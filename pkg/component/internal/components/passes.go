@@ -39,14 +39,19 @@ type InFlight struct {
 	// loaded describes the version of the component that the pass works with, nil until the component is loaded. newest
 	// describes the latest version that the watch has delivered since the pass began.
 	loaded, newest *request
-	// rendered is the id of the rendering that the status named when the pass loaded or wrote it last. The status in
-	// memory may already contain another id.
-	rendered     string
+	// named are the records that the status named when the pass loaded or wrote it last. The status in memory may already
+	// name others.
+	named        named
 	superseded   chan struct{}
 	isSuperseded bool
 	// runsToCompletion is set if a new spec must not end the pass; see request.supersedes.
 	runsToCompletion bool
 }
+
+// named are the values of a status that name records of the component: its rendering, and its deletion phases.
+type named struct{ rendering, phases string }
+
+func namedBy(status *metav1alpha1.Status) named { return named{status.RenderedSet, status.PhaseRecord} }
 
 // Begin starts a pass. The caller must call it before it loads the component, so that no change is missed, and must
 // call End when the pass is over.
@@ -141,13 +146,13 @@ func (p *Passes) observe(obj any, removed bool) {
 func (p *InFlight) Loaded(obj Object) {
 	p.state.mu.Lock()
 	defer p.state.mu.Unlock()
-	p.loaded, p.rendered = requestOf(obj), obj.GetStatus().RenderedSet
+	p.loaded, p.named = requestOf(obj), namedBy(obj.GetStatus())
 	p.check()
 }
 
-// namesOther reports whether a stored status names another rendering than the status that the in-flight pass over the
-// component loaded or wrote last. Then another operator process has stored a rendering. It returns false if there is
-// no in-flight pass, or if the pass has not loaded the component.
+// namesOther reports whether a stored status names another rendering, or another record of deletion phases, than the
+// status that the in-flight pass over the component loaded or wrote last. Then another operator process has stored one.
+// It returns false if there is no in-flight pass, or if the pass has not loaded the component.
 func (p *Passes) namesOther(name types.NamespacedName, stored *metav1alpha1.Status) bool {
 	pass := p.inFlight(name)
 	if pass == nil {
@@ -155,7 +160,7 @@ func (p *Passes) namesOther(name types.NamespacedName, stored *metav1alpha1.Stat
 	}
 	pass.state.mu.Lock()
 	defer pass.state.mu.Unlock()
-	return pass.loaded != nil && pass.rendered != stored.RenderedSet
+	return pass.loaded != nil && pass.named != namedBy(stored)
 }
 
 // written notes a status that the in-flight pass over the component has written.
@@ -163,7 +168,7 @@ func (p *Passes) written(name types.NamespacedName, status *metav1alpha1.Status)
 	if pass := p.inFlight(name); pass != nil {
 		pass.state.mu.Lock()
 		defer pass.state.mu.Unlock()
-		pass.rendered = status.RenderedSet
+		pass.named = namedBy(status)
 	}
 }
 

@@ -192,23 +192,30 @@ func TestAPassRunsToCompletionAfterManyInterruptions(t *testing.T) {
 	}
 }
 
-func TestOnlyALoadedPassKnowsTheNamedRendering(t *testing.T) {
-	c := newCluster(t)
-	stored := &metav1alpha1.Status{RenderedSet: "theirs"}
-	if c.passes.namesOther(app, stored) {
-		t.Error("without a pass, the status names another rendering")
-	}
-	pass := c.passes.Begin(app)
-	if c.passes.namesOther(app, stored) {
-		t.Error("before the component is loaded, the status names another rendering")
-	}
-	pass.Loaded(newGadget())
-	if !c.passes.namesOther(app, stored) {
-		t.Error("the status names the rendering of the pass")
-	}
-	pass.End()
-	if c.passes.namesOther(app, stored) {
-		t.Error("after the pass, the status names another rendering")
+func TestOnlyALoadedPassKnowsTheNamedRecords(t *testing.T) {
+	for kind, stored := range map[string]*metav1alpha1.Status{
+		"rendering": {RenderedSet: "theirs"}, "deletion phases": {PhaseRecord: "theirs"},
+	} {
+		c := newCluster(t)
+		if c.passes.namesOther(app, stored) {
+			t.Errorf("without a pass, the status names another record of the %s", kind)
+		}
+		pass := c.passes.Begin(app)
+		if c.passes.namesOther(app, stored) {
+			t.Errorf("before the component is loaded, the status names another record of the %s", kind)
+		}
+		pass.Loaded(newGadget())
+		if !c.passes.namesOther(app, stored) {
+			t.Errorf("the status names the record of the %s of the pass", kind)
+		}
+		c.passes.written(app, stored)
+		if c.passes.namesOther(app, stored) {
+			t.Errorf("after the pass wrote the status, it names another record of the %s", kind)
+		}
+		pass.End()
+		if c.passes.namesOther(app, stored) {
+			t.Errorf("after the pass, the status names another record of the %s", kind)
+		}
 	}
 }
 

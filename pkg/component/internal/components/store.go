@@ -128,9 +128,9 @@ func (s *Store) Confirm(ctx context.Context, obj Object, recorded InventoryRef) 
 }
 
 // checkCurrent returns a conflict if a newer version of a component differs from the version of a pass in a field that
-// the pass depends on: UID, deletion, generation, finalizer, inventory record, or the named rendering. recorded is the
-// inventory record that the pass began with. Other metadata and the author's part of the status may change at any time.
-// The generation may change if the pass runs to completion, unless the component is suspended.
+// the pass depends on: UID, deletion, generation, finalizer, inventory record, or the named rendering and deletion
+// phases. recorded is the inventory record that the pass began with. Other metadata and the author's part of the status
+// may change at any time. The generation may change if the pass runs to completion, unless the component is suspended.
 func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 	name, ours := client.ObjectKeyFromObject(obj), s.options.Finalizers
 	switch {
@@ -145,7 +145,7 @@ func (s *Store) checkCurrent(obj, newer Object, recorded InventoryRef) error {
 	case !recorded.Equal(RefOf(newer.GetStatus())):
 		return s.options.conflict(name, "the component's inventory record changed")
 	case s.passes.namesOther(name, newer.GetStatus()):
-		return s.options.conflict(name, "another operator process stored a rendering")
+		return s.options.conflict(name, "another operator process stored a rendering or deletion phases")
 	}
 	return nil
 }

@@ -143,6 +143,10 @@ func TestWritesAreBoundToThePass(t *testing.T) {
 			name:   "and fail if another operator process stored a rendering",
 			change: func(g *gadget) { g.Status.RenderedSet = "another" }, conflict: "stored a rendering",
 		},
+		{
+			name:   "and fail if another operator process stored deletion phases",
+			change: func(g *gadget) { g.Status.PhaseRecord = "another" }, conflict: "or deletion phases",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			obj := newGadget(func(g *gadget) { g.Finalizers, g.Status.Inventory = []string{own}, []string{"line"} })

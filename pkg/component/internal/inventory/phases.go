@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,7 +48,7 @@ func (p Phases) Record(
 		if state.ID(records.Phases) == records.Lost {
 			return p.write(ctx, obj, owner, id, objects)
 		}
-		return p.deleteUnnamed(ctx, state, owner, id)
+		return p.deleteUnnamed(ctx, obj, owner)
 	}
 	if previous == records.PhasesPending && state.ID(records.Phases) == id {
 		// An earlier pass of this process wrote this record, and failed before the status named it.
@@ -97,7 +98,7 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 	if err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st)); err != nil {
 		return err
 	}
-	return p.deleteUnnamed(ctx, state, owner, st.PhaseRecord)
+	return p.deleteUnnamed(ctx, obj, owner)
 }
 
 // announce adds the finalizer and writes a status with the value PhasesPending before the first record is written. So a
@@ -115,25 +116,63 @@ func (p Phases) announce(ctx context.Context, obj components.Object) error {
 	return p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
 }
 
-// End deletes the records of phases of a component that has no objects in phases any more, or that is being deleted.
+// End deletes the records of phases of a component that has no objects in phases any more, or that is being deleted. If
+// the component is not being deleted, the status that names no record is written before the first deletion. So another
+// operator process that has written a record cannot name it any more.
 func (p Phases) End(ctx context.Context, obj components.Object, owner manifests.Owner) error {
 	st, state := obj.GetStatus(), p.state(obj)
 	if st.PhaseRecord == records.PhasesUnknown {
 		state.AddUnlisted()
 		st.PhaseRecord = ""
 	}
-	if st.PhaseRecord == "" {
-		naming := records.Naming{Owner: owner, Kind: records.Phases}
-		if err := p.store.Records.Remover.DeleteLeft(ctx, state, naming); err != nil {
-			return phasesError("delete a previous record of", err)
+	if written := state.ID(records.Phases); written != "" {
+		if st.PhaseRecord == records.PhasesPending {
+			// An earlier pass of this process wrote this record, and failed before the status named it.
+			state.AddPrevious(records.Phases, written)
 		}
-		return nil
+		// A later revision with the same objects must write the record again.
+		state.SetID(records.Phases, "")
 	}
-	if err := p.store.Records.Remover.Delete(
-		ctx, owner, records.Phases, st.PhaseRecord, state.ID(records.Phases)); err != nil {
-		return phasesError("delete the record of", err)
+	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
+	switch {
+	case !obj.GetDeletionTimestamp().IsZero():
+		confirm = nil
+	case st.PhaseRecord != "":
+		confirm = func(ctx context.Context) error { return p.unname(ctx, obj) }
 	}
+	action := "delete a previous record of"
+	if st.PhaseRecord != "" {
+		action = "delete the record of"
+	}
+	refusal, err := removeConfirmed(ctx, state, namedPhases(obj, owner), confirm, p.store.Records.Remover.DeleteLeft)
+	if err != nil {
+		return phasesError(action, err)
+	}
+	if refusal == nil {
+		st.PhaseRecord = ""
+	}
+	return refusal
+}
+
+// unname writes the status of a component without the name of a record of phases. If the write fails, the status in
+// memory names the same record as before.
+func (p Phases) unname(ctx context.Context, obj components.Object) error {
+	st := obj.GetStatus()
+	previous := st.PhaseRecord
 	st.PhaseRecord = ""
+	err := p.store.Components.WriteStatus(ctx, obj, components.RefOf(st))
+	if err != nil {
+		st.PhaseRecord = previous
+	}
+	return err
+}
+
+// confirm returns an error if the stored status names another record of phases than the status that this pass loaded or
+// wrote last.
+func (p Phases) confirm(ctx context.Context, obj components.Object) error {
+	if err := p.store.Components.Confirm(ctx, obj, components.RefOf(obj.GetStatus())); err != nil {
+		return fmt.Errorf("confirm the component: %w", err)
+	}
 	return nil
 }
 
@@ -198,13 +237,40 @@ func (p Phases) find(ctx context.Context, obj components.Object, owner manifests
 	return nil
 }
 
-// deleteUnnamed deletes the records of phases except the record with the id named, which the status names.
-func (p Phases) deleteUnnamed(ctx context.Context, m *records.State, owner manifests.Owner, named string) error {
-	naming := records.Naming{Owner: owner, Kind: records.Phases, ID: named}
-	if err := p.store.Records.Remover.DeleteUnnamed(ctx, m, naming); err != nil {
+// deleteUnnamed deletes the records of phases except the record that the status names. The component is confirmed
+// before the deletion of a record that the status of this pass never named, because another operator process may have
+// named it. The error of this confirmation is returned unchanged, so that a conflict ends the pass.
+func (p Phases) deleteUnnamed(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
+	refusal, err := removeConfirmed(
+		ctx, p.state(obj), namedPhases(obj, owner), confirm, p.store.Records.Remover.DeleteUnnamed)
+	if err != nil {
 		return phasesError("delete a previous record of", err)
 	}
-	return nil
+	return refusal
+}
+
+// namedPhases returns which record of phases the status of a component names.
+func namedPhases(obj components.Object, owner manifests.Owner) records.Naming {
+	return records.Naming{Owner: owner, Kind: records.Phases, ID: obj.GetStatus().PhaseRecord}
+}
+
+// removeConfirmed calls remove with a naming that asks confirm; nil confirms everything. refusal is the error of
+// confirm, and err is any other error of remove.
+func removeConfirmed(
+	ctx context.Context, state *records.State, naming records.Naming, confirm func(context.Context) error,
+	remove func(context.Context, *records.State, records.Naming) error,
+) (refusal, err error) {
+	if confirm != nil {
+		naming.Confirm = func(ctx context.Context) error {
+			refusal = confirm(ctx)
+			return refusal
+		}
+	}
+	if err = remove(ctx, state, naming); refusal != nil {
+		return refusal, nil
+	}
+	return nil, err
 }
 
 func (p Phases) state(obj client.Object) *records.State {

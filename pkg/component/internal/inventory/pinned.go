@@ -178,16 +178,9 @@ func (p Pinned) remove(
 	ctx context.Context, obj components.Object, owner manifests.Owner, confirm func(context.Context) error,
 	remove func(context.Context, *records.State, records.Naming) error,
 ) error {
-	var refusal error
 	naming := records.Naming{Owner: owner, Kind: records.Rendering, ID: records.Named(obj.GetStatus().RenderedSet)}
-	if confirm != nil {
-		naming.Confirm = func(ctx context.Context) error {
-			refusal = confirm(ctx)
-			return refusal
-		}
-	}
-	err := remove(ctx, p.state(obj), naming)
-	if err != nil && refusal == nil {
+	refusal, err := removeConfirmed(ctx, p.state(obj), naming, confirm, remove)
+	if err != nil {
 		return pinnedError("delete the record of", err)
 	}
 	return refusal

@@ -321,6 +321,10 @@ func TestAllRecordsOfADeletedComponentEnd(t *testing.T) {
 	}
 	c.Target.KubeConfig.Name = "second"
 	c.GetStatus().AppliedDigest, c.GetStatus().AppliedGeneration = "inputs", 3
+	if err := r.server.Delete(t.Context(), r.stored()); err != nil {
+		t.Fatal(err)
+	}
+	c.SetDeletionTimestamp(r.stored().GetDeletionTimestamp())
 	r.steps = nil
 	if err := r.End(t.Context(), c, owner); err != nil {
 		t.Fatal(err)
