@@ -50,10 +50,13 @@ func (p Phases) Record(
 		}
 		return p.deleteUnnamed(ctx, obj, owner)
 	}
-	if previous == records.PhasesPending && state.ID(records.Phases) == id {
-		// An earlier pass of this process wrote this record, and failed before the status named it.
-		st.PhaseRecord = id
-		return nil
+	if written := state.ID(records.Phases); previous == records.PhasesPending && written != "" {
+		// An earlier pass of this process wrote a record, and failed before the status named it.
+		if written == id {
+			st.PhaseRecord = id
+			return nil
+		}
+		state.AddPrevious(records.Phases, written)
 	}
 	if err := p.announce(ctx, obj); err != nil {
 		return err
@@ -91,7 +94,7 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 	case records.PhasesUnknown:
 		state.AddUnlisted()
 		return nil
-	case "":
+	case "", records.PhasesPending:
 		return nil
 	}
 	state.AddPrevious(records.Phases, previous)
@@ -99,6 +102,16 @@ func (p Phases) replace(ctx context.Context, obj components.Object, owner manife
 		return err
 	}
 	return p.deleteUnnamed(ctx, obj, owner)
+}
+
+// Announce prepares a component for the first record of phases; see announce. It does nothing if there are no objects.
+// It must be called while the status in memory describes the previous revision: after a crash, a status that describes
+// the new revision would mean that everything is stored that the new revision needs.
+func (p Phases) Announce(ctx context.Context, obj components.Object, objects []manifests.Object) error {
+	if len(objects) == 0 || obj.GetStatus().PhaseRecord != "" {
+		return nil
+	}
+	return p.announce(ctx, obj)
 }
 
 // announce adds the finalizer and writes a status with the value PhasesPending before the first record is written. So a

@@ -42,7 +42,9 @@ var errFoundLate = errors.New(
 	"the Secrets could not be listed before this pass rendered; the next pass lists them first",
 )
 
-// Record writes the record of a rendering before anything of it is applied, and deletes previous records.
+// Record writes the record of a rendering before anything of it is applied. The status in memory names the record then,
+// and the caller must call Name as soon as everything else is stored that the rendering needs, or else Withdraw. A
+// deterministic rendering has no record.
 //
 // For the first record of a component, the status that names the record is written before the record itself. So a crash
 // never leaves a first record that the status does not name. If the named record does not exist, no object of the
@@ -55,7 +57,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 	st, state := obj.GetStatus(), p.state(obj)
 	previous := records.Named(st.RenderedSet)
 	if set.ID == "" {
-		return p.End(ctx, obj, owner)
+		return nil
 	}
 	if previous == "" && st.PhaseRecord == records.PhasesUnknown {
 		// The status was lost, and may have named a record with the applied values. This rendering must not replace these
@@ -64,7 +66,7 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		return pinnedError("find the record of", cmp.Or(err, errFoundLate))
 	}
 	if st.RenderedSet == set.ID && state.ID(records.Rendering) == set.ID {
-		return p.deleteStale(ctx, obj, owner)
+		return nil
 	}
 	if err := p.store.Components.AddFinalizer(ctx, obj); err != nil {
 		return err
@@ -79,17 +81,54 @@ func (p Pinned) Record(ctx context.Context, obj components.Object, owner manifes
 		}
 		return p.write(ctx, obj, owner, rec, parts)
 	}
+	if written := state.ID(records.Rendering); written != rec.ID && !records.IsFound(st.RenderedSet) {
+		// Records that were withdrawn are deleted before there is one more of them. If the status names a record that was
+		// found, another one may have the only copy of the values, so all are kept until this one is named.
+		if err := p.deleteStale(ctx, obj, owner, rec.ID); err != nil {
+			return err
+		}
+	}
 	if err := p.write(ctx, obj, owner, rec, parts); err != nil {
 		return err
 	}
-	state.AddPrevious(records.Rendering, previous)
-	if st.RenderedSet == rec.ID {
-		return p.deleteStale(ctx, obj, owner)
+	st.RenderedSet = rec.ID
+	return nil
+}
+
+// Name writes the status that names the record of Record. previous is the value of the status before Record. Name does
+// nothing if the status names a record that it named before, or a first record.
+func (p Pinned) Name(ctx context.Context, obj components.Object, previous string) error {
+	named := obj.GetStatus().RenderedSet
+	if named == previous || previous == "" {
+		return nil
 	}
-	if err := p.name(ctx, obj, rec.ID); err != nil {
+	if err := p.name(ctx, obj, named); err != nil {
 		return err
 	}
-	return p.deleteStale(ctx, obj, owner)
+	p.state(obj).AddPrevious(records.Rendering, records.Named(previous))
+	return nil
+}
+
+// Withdraw enters the previous rendering into the status in memory again, because something could not be stored that
+// the new rendering needs. The record of the previous rendering exists, because only Begun deletes it. So the status
+// never names the inputs of one rendering and the record of another one. A first record stays named, because the
+// previous rendering needs none.
+func (p Pinned) Withdraw(obj components.Object, previous string) {
+	st := obj.GetStatus()
+	if previous == "" || st.RenderedSet == previous {
+		return
+	}
+	p.state(obj).AddPrevious(records.Rendering, st.RenderedSet)
+	st.RenderedSet = previous
+}
+
+// Begun deletes the records that a rendering replaces, and all records if it is deterministic. It must be called after
+// the status was written that names the record. If Begun fails, the rendering stays the current one.
+func (p Pinned) Begun(ctx context.Context, obj components.Object, owner manifests.Owner, set Set) error {
+	if set.ID == "" {
+		return p.End(ctx, obj, owner)
+	}
+	return p.deleteStale(ctx, obj, owner, "")
 }
 
 // End deletes the records of renderings of a component that no longer needs a record, because its rendering is
@@ -166,10 +205,14 @@ func (p Pinned) confirm(ctx context.Context, obj components.Object) error {
 
 // deleteStale deletes the stale records of renderings; see records.Remover.DeleteUnnamed. Other operator processes may
 // write records and the status all the time, so the component is confirmed between the list and the first deletion of a
-// record that the status of this pass never named, even if this pass has just written the status.
-func (p Pinned) deleteStale(ctx context.Context, obj components.Object, owner manifests.Owner) error {
+// record that the status of this pass never named, even if this pass has just written the status. The record with the
+// id next is kept, because this pass writes it again.
+func (p Pinned) deleteStale(ctx context.Context, obj components.Object, owner manifests.Owner, next string) error {
 	confirm := func(ctx context.Context) error { return p.confirm(ctx, obj) }
-	return p.remove(ctx, obj, owner, confirm, p.store.Records.Remover.DeleteUnnamed)
+	return p.remove(ctx, obj, owner, confirm, func(ctx context.Context, m *records.State, n records.Naming) error {
+		n.Next = next
+		return p.store.Records.Remover.DeleteUnnamed(ctx, m, n)
+	})
 }
 
 // remove calls remove with the record that the status names. An error of confirm is returned unchanged, so that a

@@ -23,7 +23,7 @@ func pinnedSet(id string) Set {
 func TestPinnedRenderingsAreRecorded(t *testing.T) {
 	c := newCluster(t)
 	for _, id := range []string{"a", "b"} {
-		if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet(id)); err != nil {
+		if err := c.record(c.load(), pinnedSet(id)); err != nil {
 			t.Fatal(err)
 		}
 		got := c.secretsOf(records.Rendering)
@@ -32,22 +32,22 @@ func TestPinnedRenderingsAreRecorded(t *testing.T) {
 		}
 	}
 	c.Requests = nil
-	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet("b")); err != nil || len(c.Requests) > 0 {
+	if err := c.record(c.load(), pinnedSet("b")); err != nil || len(c.Requests) > 0 {
 		t.Errorf("a second Record of the same pinned rendering returned %v, with the requests %q", err, c.Requests)
 	}
 	c.restart()
-	if err := c.store.Pinned().Record(t.Context(), c.load(), c.owner(), pinnedSet("b")); err != nil ||
+	if err := c.record(c.load(), pinnedSet("b")); err != nil ||
 		len(c.secretsOf(records.Rendering)) != 1 {
 		t.Errorf("Record of the same pinned rendering after a restart returned %v", err)
 	}
 	p := c.load()
 	clear(c.Secrets)
 	c.store.States.Of(client.ObjectKeyFromObject(p)).Records.SetID(records.Rendering, records.Lost)
-	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), pinnedSet("b")); err != nil ||
+	if err := c.record(p, pinnedSet("b")); err != nil ||
 		len(c.secretsOf(records.Rendering)) != 1 {
 		t.Errorf("Record of a lost pinned rendering returned %v", err)
 	}
-	if err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{}); err != nil || p.Status.RenderedSet != "" ||
+	if err := c.record(p, Set{}); err != nil || p.Status.RenderedSet != "" ||
 		len(c.Secrets) > 0 {
 		t.Errorf("End for the pinned rendering returned %v, and %d Secrets remain", err, len(c.Secrets))
 	}
@@ -61,10 +61,25 @@ func (c *cluster) begin() *part {
 	return p
 }
 
+// record makes the part of a pass that records a rendering; see reconcile.ComponentRecord.
+func (c *cluster) record(p *part, set Set) error {
+	c.t.Helper()
+	pinned, previous := c.store.Pinned(), p.Status.RenderedSet
+	err := pinned.Record(c.t.Context(), p, c.owner(), set)
+	if err == nil {
+		err = pinned.Name(c.t.Context(), p, previous)
+	}
+	if err != nil {
+		pinned.Withdraw(p, previous)
+		return err
+	}
+	return pinned.Begun(c.t.Context(), p, c.owner(), set)
+}
+
 // pin makes the part of a pass that records a rendering.
 func (c *cluster) pin(id string) error {
 	c.t.Helper()
-	return c.store.Pinned().Record(c.t.Context(), c.begin(), c.owner(), pinnedSet(id))
+	return c.record(c.begin(), pinnedSet(id))
 }
 
 // renderings returns the ids of the recorded renderings.
@@ -175,7 +190,7 @@ func TestOfTwoOperatorsThatRecordARenderingOneNamesIt(t *testing.T) {
 	g.Expect(b.pin("theirs")).To(Succeed())
 	g.Expect(b.renderings()).To(ConsistOf("theirs"))
 
-	err := a.store.Pinned().Record(t.Context(), p, a.owner(), pinnedSet("ours"))
+	err := a.record(p, pinnedSet("ours"))
 	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
 	g.Expect(a.load().Status.RenderedSet).To(Equal("theirs"))
 	g.Expect(a.renderings()).To(ConsistOf("ours", "theirs"))
@@ -197,7 +212,7 @@ func TestAnOutdatedOperatorDeletesNoRenderingOfAnother(t *testing.T) {
 	g.Expect(b.pin("r6")).To(Succeed())
 	g.Expect(b.pin("r7")).To(Succeed())
 	a.found()
-	err := a.store.Pinned().Record(t.Context(), p, a.owner(), pinnedSet("r5"))
+	err := a.record(p, pinnedSet("r5"))
 	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
 	g.Expect(a.renderings()).To(ConsistOf("r7"))
 }
@@ -207,12 +222,12 @@ func TestNoRenderingStaysRecordedIfItIsDeterministic(t *testing.T) {
 	c := newCluster(t)
 	g.Expect(c.pin("r5")).To(Succeed())
 	p, written := c.begin(), c.statuses
-	g.Expect(c.store.Pinned().Record(t.Context(), p, c.owner(), Set{})).To(Succeed())
+	g.Expect(c.record(p, Set{})).To(Succeed())
 	g.Expect(c.renderings()).To(BeEmpty())
 	g.Expect(c.load().Status.RenderedSet).To(BeEmpty())
 	g.Expect(c.statuses).To(Equal(written + 1))
 	c.Requests = nil
-	g.Expect(c.store.Pinned().Record(t.Context(), p, c.owner(), Set{})).To(Succeed())
+	g.Expect(c.record(p, Set{})).To(Succeed())
 	g.Expect(c.Requests).To(BeEmpty())
 	g.Expect(c.statuses).To(Equal(written + 1))
 }
@@ -227,14 +242,14 @@ func TestACrashBeforeTheRenderingOfADeterministicComponentIsDeleted(t *testing.T
 		}
 		return nil
 	}
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), Set{})).NotTo(Succeed())
+	g.Expect(c.record(c.begin(), Set{})).NotTo(Succeed())
 	g.Expect(c.renderings()).To(ConsistOf("r5"))
 	g.Expect(c.load().Status.RenderedSet).To(BeEmpty())
 
 	c.Refuse = nil
 	c.restart()
 	c.found()
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), Set{})).To(Succeed())
+	g.Expect(c.record(c.begin(), Set{})).To(Succeed())
 	g.Expect(c.renderings()).To(BeEmpty())
 }
 
@@ -260,7 +275,7 @@ func TestADeterministicRenderingDeletesNoRecordOfAnotherOperator(t *testing.T) {
 				g.Expect(b.pin(id)).To(Succeed())
 			}
 			a.found()
-			err := a.store.Pinned().Record(t.Context(), p, a.owner(), Set{})
+			err := a.record(p, Set{})
 			g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
 			g.Expect(a.renderings()).To(ConsistOf(test.want))
 			g.Expect(a.load().Status.RenderedSet).To(Equal(test.want[0]))
@@ -277,7 +292,7 @@ func TestARenderingIsNotNamedAfterADeterministicOneDeletedIt(t *testing.T) {
 	// Before b writes the status that names its record, a deletes all records.
 	a.beforeStatus = func() error {
 		a.beforeStatus = nil
-		return a.store.Pinned().Record(t.Context(), p, a.owner(), Set{})
+		return a.record(p, Set{})
 	}
 	err := b.pin("r6")
 	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
@@ -319,7 +334,7 @@ func TestTheStatusNamesThePreviousRenderingIfItCannotBeWritten(t *testing.T) {
 		p := c.begin()
 		c.beforeStatus = func() error { return errCrash }
 		for _, id := range []string{"r6", ""} {
-			err := c.store.Pinned().Record(t.Context(), p, c.owner(), Set{ID: id, Manifests: pinnedSet(id).Manifests})
+			err := c.record(p, Set{ID: id, Manifests: pinnedSet(id).Manifests})
 			if id != previous {
 				g.Expect(err).To(MatchError(errCrash))
 			}
@@ -350,7 +365,7 @@ func TestAFoundRenderingIsReplacedByAProvenOne(t *testing.T) {
 	c.writeRecord(records.Rendering, "evil")
 	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found("evil") })
 	set := sealedSet(t, "ConfigMap")
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	g.Expect(c.load().Status.RenderedSet).To(Equal(set.ID))
 	g.Expect(c.renderings()).To(ConsistOf(set.ID))
 	var bodies []*unstructured.Unstructured
@@ -359,13 +374,40 @@ func TestAFoundRenderingIsReplacedByAProvenOne(t *testing.T) {
 	g.Expect(bodies).To(HaveLen(1))
 }
 
+// The status may name a planted record, and another one may have the only copy of the values.
+func TestNoRecordIsDeletedWhileTheStatusNamesAFoundRendering(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	c.writeRecord(records.Rendering, "genuine")
+	c.writeRecord(records.Rendering, "evil")
+	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found("evil") })
+	c.found()
+	set := sealedSet(t, "ConfigMap")
+	c.Refuse = func(verb, _ string) error {
+		if verb == "patch" {
+			return errCrash
+		}
+		return nil
+	}
+	g.Expect(c.record(c.begin(), set)).NotTo(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("genuine", "evil"))
+
+	c.Refuse, c.beforeStatus = nil, func() error { return errCrash }
+	g.Expect(c.record(c.begin(), set)).NotTo(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("genuine", "evil", set.ID))
+
+	c.beforeStatus = nil
+	g.Expect(c.record(c.begin(), set)).To(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf(set.ID))
+}
+
 func TestAFoundRenderingThatThisProcessMadeIsWrittenAgain(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t)
 	set := sealedSet(t, "ConfigMap")
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found(set.ID) })
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	g.Expect(c.load().Status.RenderedSet).To(Equal(set.ID))
 	g.Expect(c.renderings()).To(ConsistOf(set.ID))
 }
@@ -376,11 +418,57 @@ func TestALostRenderingWithOtherBytesGetsAnotherID(t *testing.T) {
 	c := newCluster(t)
 	set := sealedSet(t, "ConfigMap")
 	set.Manifests = pinnedSet("Secret").Manifests
-	g.Expect(c.store.Pinned().Record(t.Context(), c.begin(), c.owner(), set)).To(Succeed())
+	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	named := c.load().Status.RenderedSet
 	g.Expect(named).NotTo(Equal(set.ID))
 	g.Expect(records.IsProven(named)).To(BeTrue())
 	var bodies []*unstructured.Unstructured
 	_, err := c.store.Records.Read(t.Context(), c.owner(), records.Rendering, named, &bodies)
 	g.Expect(err).NotTo(HaveOccurred())
+}
+
+func TestAWithdrawnRenderingIsDeletedBeforeTheNextOneIsWritten(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	g.Expect(c.pin("r5")).To(Succeed())
+	// withdraw makes a pass in which something else cannot be stored that the rendering needs.
+	withdraw := func(id string) {
+		p := c.begin()
+		pinned, previous := c.store.Pinned(), p.Status.RenderedSet
+		g.Expect(pinned.Record(t.Context(), p, c.owner(), pinnedSet(id))).To(Succeed())
+		pinned.Withdraw(p, previous)
+		g.Expect(p.Status.RenderedSet).To(Equal("r5"))
+	}
+	for _, id := range []string{"r6", "r6", "r7", "r8"} {
+		withdraw(id)
+		g.Expect(c.renderings()).To(ConsistOf("r5", id))
+		g.Expect(c.load().Status.RenderedSet).To(Equal("r5"))
+	}
+	c.states.Of(app).Records.SetID(records.Rendering, "r5")
+	g.Expect(c.pin("r5")).To(Succeed(), "the inputs are those of r5 again")
+	g.Expect(c.renderings()).To(ConsistOf("r5"))
+
+	withdraw("r6")
+	g.Expect(c.pin("r6")).To(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("r6"))
+}
+
+// The response to a write of the status may be lost, and the cache may have the status from before.
+func TestAWithdrawnRenderingThatTheStatusNamesIsNotDeleted(t *testing.T) {
+	g := NewWithT(t)
+	c := newCluster(t)
+	g.Expect(c.pin("r5")).To(Succeed())
+	p := c.begin()
+	pinned := c.store.Pinned()
+	g.Expect(pinned.Record(t.Context(), p, c.owner(), pinnedSet("r6"))).To(Succeed())
+	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = "r6" })
+	pinned.Withdraw(p, "r5")
+	c.states.Of(app).Records.SetID(records.Rendering, "r5")
+	err := c.record(p, pinnedSet("r5"))
+	g.Expect(passerror.Interrupted(err)).To(BeTrue(), "got %v", err)
+	g.Expect(c.renderings()).To(ConsistOf("r5", "r6"))
+
+	c.states.Of(app).Records.SetID(records.Rendering, "r6")
+	g.Expect(c.pin("r6")).To(Succeed())
+	g.Expect(c.renderings()).To(ConsistOf("r6"))
 }

@@ -170,6 +170,14 @@ func (Inventory) ProtectKubeconfig(context.Context, *reconcile.Component, manife
 // CheckKubeconfig implements reconcile.Inventory.
 func (Inventory) CheckKubeconfig(*reconcile.Component, manifests.Owner, target.Target) {}
 
+// Announce implements reconcile.Inventory.
+func (Inventory) Announce(context.Context, *reconcile.Component, rendering.Set) error { return nil }
+
+// Begun implements reconcile.Inventory.
+func (Inventory) Begun(context.Context, *reconcile.Component, manifests.Owner, rendering.Set) error {
+	return nil
+}
+
 // Begin implements reconcile.Inventory.
 func (i Inventory) Begin(_ context.Context, _ *reconcile.Component, _ manifests.Owner, set rendering.Set) error {
 	i.Simulator.phases = set.Phases()

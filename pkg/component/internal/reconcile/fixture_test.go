@@ -405,6 +405,12 @@ func (f fakeInventory) CheckKubeconfig(*Component, manifests.Owner, target.Targe
 	_ = f.w.step("check the kubeconfig")
 }
 
+func (f fakeInventory) Announce(context.Context, *Component, rendering.Set) error { return nil }
+
+func (f fakeInventory) Begun(context.Context, *Component, manifests.Owner, rendering.Set) error {
+	return f.w.fails["begun"]
+}
+
 func (f fakeInventory) Begin(context.Context, *Component, manifests.Owner, rendering.Set) error {
 	return f.w.step("begin")
 }

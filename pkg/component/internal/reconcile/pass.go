@@ -330,8 +330,12 @@ func (p *Pass) render(
 }
 
 // begin enters the revision of a rendered set into the status. begin also writes pinned values and the objects of
-// deletion phases to Secrets, because later passes cannot render them again.
+// deletion phases to Secrets, because later passes cannot render them again. If this fails, the status has the previous
+// revision again, whose records exist. The records that the set replaces are deleted after the revision has begun.
 func (p *Pass) begin(ctx context.Context, c *Component, w work, set rendering.Set) error {
+	if err := p.Inventory.Announce(ctx, c, set); err != nil {
+		return err
+	}
 	before, now := *c.GetStatus().DeepCopy(), p.Clock.Now()
 	next, err := beginRevision(before, c, w, set, now)
 	c.State.remember(&before, w.inputs)
@@ -346,7 +350,7 @@ func (p *Pass) begin(ctx context.Context, c *Component, w work, set rendering.Se
 	if c.GetStatus().InputDigest != before.InputDigest {
 		p.Metrics.BeginInputs(c.Name(), now)
 	}
-	return nil
+	return p.Inventory.Begun(ctx, c, w.owner, set)
 }
 
 // otherFinalizers returns an error while a component that is being deleted has finalizers of other controllers, and nil

@@ -105,9 +105,14 @@ type Inventory interface {
 	// CheckKubeconfig checks that the Secret with the kubeconfig of a target still has our finalizer. If somebody
 	// removed the finalizer, the next ProtectKubeconfig adds it again.
 	CheckKubeconfig(c *Component, owner manifests.Owner, t target.Target)
+	// Announce prepares the component for the first record of deletion phases, while its status describes the previous
+	// revision.
+	Announce(ctx context.Context, c *Component, set rendering.Set) error
 	// Begin stores pinned values and the objects of deletion phases, before any object of the set is applied. A later
-	// pass cannot render these values and objects again.
+	// pass cannot render these values and objects again. If Begin fails, the status names the previous pinned values.
 	Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
+	// Begun deletes what the set replaces, after its revision has begun.
+	Begun(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error
 	// WriteInventory writes an inventory. It must be called before the first write to a dependent that is missing in
 	// the stored inventory. recorded refers to the inventory that was stored before.
 	WriteInventory(

@@ -133,21 +133,52 @@ func (r ComponentRecord) CheckKubeconfig(c *Component, owner manifests.Owner, t 
 	}
 }
 
-// Begin implements Inventory.
+// Announce implements Inventory. It does nothing if the previous revision has no pinned values that could be lost.
+func (r ComponentRecord) Announce(ctx context.Context, c *Component, set rendering.Set) error {
+	if c.GetStatus().RenderedSet == "" {
+		return nil
+	}
+	return r.Inventories.Phases().Announce(ctx, c.Object, set.Phases())
+}
+
+// Begin implements Inventory. The status that names the record of the rendering is written last. So the start of a
+// revision succeeds with this write, and until then the status names the previous revision and its record.
 func (r ComponentRecord) Begin(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error {
-	pinned := inventory.Set{
-		ID: set.ID, Proof: set.Proof, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All,
-	}
-	if pinned.ID != "" {
-		var err error
-		if pinned.Capabilities, err = set.Lookups.RecordCapabilities(); err != nil {
-			return err
-		}
-	}
-	if err := r.Inventories.Pinned().Record(ctx, c.Object, owner, pinned); err != nil {
+	recorded, err := pinnedSet(set)
+	if err != nil {
 		return err
 	}
-	return r.Inventories.Phases().Record(ctx, c.Object, owner, set.Phases())
+	pinned, previous := r.Inventories.Pinned(), c.GetStatus().RenderedSet
+	if err = pinned.Record(ctx, c.Object, owner, recorded); err == nil {
+		err = r.Inventories.Phases().Record(ctx, c.Object, owner, set.Phases())
+	}
+	if err == nil {
+		err = pinned.Name(ctx, c.Object, previous)
+	}
+	if err != nil {
+		pinned.Withdraw(c.Object, previous)
+	}
+	return err
+}
+
+// Begun implements Inventory.
+func (r ComponentRecord) Begun(ctx context.Context, c *Component, owner manifests.Owner, set rendering.Set) error {
+	recorded, err := pinnedSet(set)
+	if err != nil {
+		return err
+	}
+	return r.Inventories.Pinned().Begun(ctx, c.Object, owner, recorded)
+}
+
+// pinnedSet returns what is recorded of a set with pinned values. The result has no ID if the set is deterministic.
+func pinnedSet(set rendering.Set) (recorded inventory.Set, err error) {
+	recorded = inventory.Set{
+		ID: set.ID, Proof: set.Proof, Note: set.Note, ValuesLost: set.ValuesLost, Manifests: set.Manifests.All,
+	}
+	if recorded.ID != "" {
+		recorded.Capabilities, err = set.Lookups.RecordCapabilities()
+	}
+	return recorded, err
 }
 
 // WriteInventory implements Inventory.

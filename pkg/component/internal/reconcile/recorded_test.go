@@ -247,14 +247,23 @@ func TestALostFinalizerOfTheKubeconfigIsAddedAgain(t *testing.T) {
 // recordedSet returns a set with one object of a deletion phase.
 func recordedSet(t *testing.T) rendering.Set {
 	t.Helper()
-	body := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
-			"name": "bye", "annotations": map[string]any{
-				reconciler + "/" + manifests.AnnotationPhase: string(manifests.PhasePreDelete),
+	return phaseSet(t, "bye")
+}
+
+// phaseSet returns a set with the named objects of a deletion phase.
+func phaseSet(t *testing.T, names ...string) rendering.Set {
+	t.Helper()
+	var bodies []*unstructured.Unstructured
+	for _, name := range names {
+		bodies = append(bodies, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{
+				"name": name, "annotations": map[string]any{
+					reconciler + "/" + manifests.AnnotationPhase: string(manifests.PhasePreDelete),
+				},
 			},
-		},
-	}}
-	objects, err := rendering.Normalise([]*unstructured.Unstructured{body}, normalise.Options{
+		}})
+	}
+	objects, err := rendering.Normalise(bodies, normalise.Options{
 		Reconciler: reconciler, Namespace: "shop", Owner: owner,
 		ScopeOf: func(schema.GroupVersionKind) (manifests.Scope, error) { return manifests.ScopeNamespaced, nil },
 	})

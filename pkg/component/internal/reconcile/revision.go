@@ -96,12 +96,11 @@ func withLookups(next metav1alpha1.Status, set rendering.Set) (metav1alpha1.Stat
 
 // withoutRevision returns the status with the revision of the status before, because the records of the new revision
 // could not be written. Otherwise a restarted process would read the new revision from the status, and assume that the
-// records of this revision exist. If the status names no pinned rendering any more, the result names the previous
-// one. Otherwise the inputs of the result would count as those of a deterministic rendering.
+// records of this revision exist.
 func withoutRevision(next, before metav1alpha1.Status) metav1alpha1.Status {
 	next.InputDigest, next.Revision, next.Rendition = before.InputDigest, before.Revision, before.Rendition
 	next.Lookups, next.LookupsDigest = before.Lookups, before.LookupsDigest
-	next.AskedExports, next.RenderedSet = before.AskedExports, cmp.Or(next.RenderedSet, before.RenderedSet)
+	next.AskedExports = before.AskedExports
 	next.ProgressingSince, next.History = before.ProgressingSince, before.History
 	return next
 }

@@ -30,8 +30,9 @@ func (r Remover) Delete(ctx context.Context, owner manifests.Owner, kind Kind, i
 type Naming struct {
 	Owner manifests.Owner
 	Kind  Kind
-	// ID is the id of the record that the status names, empty if it names none.
-	ID string
+	// ID is the id of the record that the status names, empty if it names none. Next is the id of the record that the
+	// caller is about to write and to name, empty if there is none.
+	ID, Next string
 	// Confirm returns an error if the stored status names another record than ID. It is called after the list of the
 	// records, before the first deletion. DeleteUnnamed does not call it if only records are deleted that the status
 	// named before. Nil confirms everything.
@@ -40,21 +41,24 @@ type Naming struct {
 
 // DeleteUnnamed deletes the stale records of a kind: those that the status does not name, and whose previous record it
 // does not name either. It keeps a record whose previous record the status names, because another operator process may
-// be about to name the record. DeleteUnnamed sends no request if m has no evidence of unnamed records. If this process
-// has not seen such a record itself, and the operator may not list Secrets, DeleteUnnamed returns no error, and the
-// next call tries the deletion again.
+// be about to name the record. But a record that this process named itself, and names no more, is stale. DeleteUnnamed
+// sends no request if m has no evidence of unnamed records. If this process has not seen such a record itself, and the
+// operator may not list Secrets, DeleteUnnamed returns no error, and the next call tries the deletion again.
 func (r Remover) DeleteUnnamed(ctx context.Context, m *State, n Naming) error {
 	if !r.mayHaveUnnamed(ctx, m, n.Owner, n.Kind) {
 		return nil
 	}
 	previous := m.previous(n.Kind)
 	found, err := r.store.Find(ctx, n.Owner, n.Kind, previous...)
-	stale := slices.DeleteFunc(found, func(secret metav1.PartialObjectMetadata) bool {
-		return r.store.Marks.mayBeNamed(&secret, n.ID)
-	})
 	isOther := func(secret metav1.PartialObjectMetadata) bool { return !slices.Contains(previous, IDOf(secret.Name)) }
-	if !slices.ContainsFunc(stale, isOther) {
-		// The status named these records, and names another one now. No process names them again.
+	mayBeNamed := func(secret metav1.PartialObjectMetadata) bool { return r.store.Marks.mayBeNamed(&secret, n.ID) }
+	stale := slices.DeleteFunc(found, func(secret metav1.PartialObjectMetadata) bool {
+		id := IDOf(secret.Name)
+		return id == n.ID || id == n.Next || isOther(secret) && mayBeNamed(secret)
+	})
+	if !slices.ContainsFunc(stale, isOther) && !slices.ContainsFunc(stale, mayBeNamed) {
+		// The status named these records, and names another one now. No process names them again. A record that this
+		// process wanted to name may be named, although the write of the status seemed to fail.
 		n.Confirm = nil
 	}
 	return r.deleteConfirmed(ctx, m, n, stale, err)
