@@ -95,10 +95,11 @@ func (s Set) Phases() []manifests.Object {
 // isReplaced reports whether a status names another recorded rendering of the same inputs than this set, and than the
 // rendering that this set replaces. Then another operator process has stored a rendering, and this set must not be
 // used: its values may differ from those that the other process has applied. A record that was found after the loss of
-// the status replaces no set, because nothing proves that an operator process wrote it.
+// the status replaces no set, because nothing proves that an operator process wrote it. Neither does a record of a
+// deterministic rendering, because all processes render the same.
 func (s Set) isReplaced(status *metav1alpha1.Status) bool {
 	named := status.RenderedSet
-	if records.IsFound(named) {
+	if records.IsFound(named) || !records.IsPinned(named) {
 		return false
 	}
 	return named != "" && named != s.ID && named != s.after && status.InputDigest == s.inputs

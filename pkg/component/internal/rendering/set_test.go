@@ -32,6 +32,10 @@ func TestASetIsReplacedByARecordOfTheSameInputs(t *testing.T) {
 		{"the status names another rendering", "r6", "r5", "theirs", "inputs", true},
 		{"the status names a rendering of other inputs", "r6", "r5", "theirs", "others", false},
 		{"the status names a found rendering", "r6", "r5", "?theirs", "inputs", false},
+		{
+			"the status names a record that is kept of a deterministic rendering",
+			"", "r5", "k0123456789abcdef0123456789abcdef01234567", "inputs", false,
+		},
 		{"the status names none", "r6", "r5", "", "inputs", false},
 		{"a first rendering that the status does not name yet", "r1", "", "", "inputs", false},
 		{"a deterministic set, whose previous record was not deleted", "", "r5", "r5", "inputs", false},
