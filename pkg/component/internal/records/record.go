@@ -271,7 +271,10 @@ func decode(ctx context.Context, kind Kind, data []byte, content any) error {
 	if err := budget.Reserve(ctx, int64(len(text))+int64(nodes)*budget.NodeBytes); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(text, content); err != nil {
+	err = json.Unmarshal(text, content)
+	// JSON null is a valid manifest for the decoder.
+	bodies, ok := content.(*[]*unstructured.Unstructured)
+	if err != nil || ok && slices.Contains(*bodies, nil) {
 		return &LostError{"the record is damaged, or another version wrote it"}
 	}
 	return nil

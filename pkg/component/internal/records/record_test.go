@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestARecordIsBoundedBeforeItIsDecoded(t *testing.T) {
@@ -46,6 +48,17 @@ func TestARecordIsBoundedBeforeItIsDecoded(t *testing.T) {
 				t.Error("the record was decoded")
 			}
 		})
+	}
+}
+
+func TestARecordWithoutAManifestIsLost(t *testing.T) {
+	parts, err := Encode(Rendering, []any{map[string]any{"kind": "ConfigMap"}, nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bodies []*unstructured.Unstructured
+	if err := decode(t.Context(), Rendering, parts[0], &bodies); !IsLost(err) {
+		t.Errorf("decoded %v, with the error %v", bodies, err)
 	}
 }
 
