@@ -122,8 +122,9 @@ func (c *Component) References() []metav1alpha1.Reference {
 }
 
 // RenderInputs returns the part of the spec that affects the rendering. A change of other fields makes no new revision:
-// intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, services
-// of externals, the credentials of a function, the URL of an archive, the webhook, and the intervals of polls.
+// intervals, timeouts, suspend, policies, adopted objects, ignored fields, the identity, the target cluster, needed
+// components and permitted dependents, services of externals, the credentials of a function, the URL of an archive, the
+// webhook, and the intervals of polls.
 func (c *Component) RenderInputs() any {
 	spec := c.Spec.DeepCopy()
 	spec.SuspendSpec, spec.PoliciesSpec = metav1alpha1.SuspendSpec{}, metav1alpha1.PoliciesSpec{}
@@ -132,6 +133,7 @@ func (c *Component) RenderInputs() any {
 	spec.AdoptSpec, spec.IgnoreSpec = metav1alpha1.AdoptSpec{}, metav1alpha1.IgnoreSpec{}
 	spec.ServiceAccountSpec, spec.KubeConfigSpec = metav1alpha1.ServiceAccountSpec{}, metav1alpha1.KubeConfigSpec{}
 	spec.ExportsSpec = metav1alpha1.ExportsSpec{}
+	spec.DependencySpec, spec.ConsentSpec = metav1alpha1.DependencySpec{}, metav1alpha1.ConsentSpec{}
 	spec.Externals, spec.Webhook = nil, nil
 	for i := range spec.Inputs {
 		if poll := spec.Inputs[i].Poll; poll != nil {

@@ -161,6 +161,8 @@ var _ = Describe("A Component", func() {
 			metav1alpha1.UpdateReplace, metav1alpha1.DeleteOrphan
 		same.Spec.MissingNamespacesPolicy, same.Spec.EmptyAllowed = metav1alpha1.MissingNamespacesRefuse, true
 		same.Spec.ServiceAccount, same.Spec.Target = "deployer", &metav1alpha1.KubeConfigSource{}
+		same.Spec.DependsOn = []metav1alpha1.Dependency{{Name: "db"}}
+		same.Spec.AllowDependents = []metav1alpha1.Consent{{Namespace: "blog"}}
 		Expect(same.RenderInputs()).To(Equal(before.RenderInputs()))
 		for _, change := range []func(*v1alpha1.ComponentSpec){
 			func(s *v1alpha1.ComponentSpec) { s.Source.Inline.Files["a"] = "c" },

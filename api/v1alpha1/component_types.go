@@ -109,7 +109,9 @@ type ComponentSpec struct {
 	// +optional
 	Webhook *Webhook `json:"webhook,omitempty"`
 
-	metav1alpha1.ExportsSpec `json:",inline"`
+	metav1alpha1.ExportsSpec    `json:",inline"`
+	metav1alpha1.DependencySpec `json:",inline"`
+	metav1alpha1.ConsentSpec    `json:",inline"`
 
 	// PostRenderers change the rendered objects, one after the other.
 	// +optional

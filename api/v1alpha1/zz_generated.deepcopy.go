@@ -158,6 +158,8 @@ func (in *ComponentSpec) DeepCopyInto(out *ComponentSpec) {
 		**out = **in
 	}
 	in.ExportsSpec.DeepCopyInto(&out.ExportsSpec)
+	in.DependencySpec.DeepCopyInto(&out.DependencySpec)
+	in.ConsentSpec.DeepCopyInto(&out.ConsentSpec)
 	if in.PostRenderers != nil {
 		in, out := &in.PostRenderers, &out.PostRenderers
 		*out = make([]PostRenderer, len(*in))

@@ -126,6 +126,11 @@ const (
 	ReasonExportMissing = "ExportMissing"
 	// ReasonReferenceCycle: the component reads an export that depends on its own exports. The message names the cycle.
 	ReasonReferenceCycle = "ReferenceCycle"
+	// ReasonDependencyNotReady: new inputs are not applied yet, because the component waits for components that it depends
+	// on. The message names them. The timeout of the component does not run meanwhile.
+	ReasonDependencyNotReady = "DependencyNotReady"
+	// ReasonDependencyCycle: the component depends on a component that waits for it. The message names the cycle.
+	ReasonDependencyCycle = "DependencyCycle"
 	// ReasonForbidden: the component's identity, or the operator, lacks the permission that the message names.
 	ReasonForbidden = "Forbidden"
 	// ReasonTimeout: the component was not ready within its timeout.
@@ -137,6 +142,8 @@ const (
 	// ReasonForeignInstances: the deletion is blocked by foreign instances: objects of types that the dependents define,
 	// such as custom resources of users.
 	ReasonForeignInstances = "ForeignInstances"
+	// ReasonDependedOn: the deletion waits for the components that depend on the component. The message names them.
+	ReasonDependedOn = "DependedOn"
 	// ReasonDeletionRefused: the operator refuses to delete the component, for example because the operator itself is one
 	// of its dependents. The message gives the reason.
 	ReasonDeletionRefused = "DeletionRefused"
@@ -267,7 +274,8 @@ type Status struct {
 	Dependents DependentCounts `json:"dependents,omitempty,omitzero"`
 
 	// Waiting lists dependents that are not ready yet, not deleted yet, or failed, or that have a repair conflict, each
-	// with the reason. It has at most ten entries.
+	// with the reason. It also lists the components that this one depends on and waits for, and those that its deletion
+	// waits for. It has at most ten entries.
 	// +optional
 	// +listType=atomic
 	Waiting []DependentReport `json:"waiting,omitempty"`
@@ -379,7 +387,7 @@ type BlockReport struct {
 	Message string `json:"message,omitempty"`
 }
 
-// DependentReport is the reason why a component is waiting for a dependent.
+// DependentReport is the reason why a component is waiting for a dependent, or for another component.
 type DependentReport struct {
 	// Dependent has kind, group, namespace and name of the object.
 	Dependent string `json:"dependent"`
