@@ -2,7 +2,7 @@ package result
 
 import metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 
-// The reasons of reports on dependents that callers tell apart. A status may contain more reasons; package plan defines
+// The reasons of reports that callers tell apart. A status may contain more reasons; package plan defines
 // all of them.
 const (
 	// ReportRepairConflict: another client reverts the repairs of the dependent.
@@ -18,6 +18,10 @@ const (
 	ReportExcluded = "Excluded"
 	// ReportInactive: the object is neither applied nor deleted because its condition active-when is false.
 	ReportInactive = "Inactive"
+	// ReportComponentNotReady: the component waits for another component that it depends on.
+	ReportComponentNotReady = "ComponentNotReady"
+	// ReportDependedOn: the deletion of the component waits for another component that depends on it.
+	ReportDependedOn = metav1alpha1.ReasonDependedOn
 	// ReportCreateUncertain: the result of the creation of an external is not known, and only a person can find it out.
 	ReportCreateUncertain = metav1alpha1.ReasonCreateUncertain
 	// ReportStateDamaged: the recorded state of an external cannot be used, and only a person can mend it.

@@ -40,6 +40,8 @@ type Error struct {
 	State metav1alpha1.State
 	// Cause is the error of an author's code, or of manifests, if there is one.
 	Cause error
+	// Components are the other components that the component waits for, each with the reason.
+	Components []metav1alpha1.DependentReport
 }
 
 // Error implements error.

@@ -61,6 +61,7 @@ func Next(before metav1alpha1.Status, r Report) (metav1alpha1.Status, PassResult
 		setRepairConflicts(&next, r)
 		setOverridden(&next, r)
 	}
+	setComponents(&next, r.Failure)
 	v := ResultOf(r.Component, r.Deleting, r.Outcome, r.Failure)
 	if r.Failure != nil && r.Failure.Waits {
 		// The timeout does not run while the component waits for another object, and starts when the wait ends.
@@ -217,6 +218,21 @@ func count(status *metav1alpha1.Status, deleting bool, o outcome.Outcome) {
 			Type: b.Type, Count: int32(b.Count), Names: b.Names, Message: passerror.Truncate(b.Error, maxReport),
 		})
 	}
+}
+
+// setComponents enters the other components that the component waits for into its status, before the dependents.
+func setComponents(status *metav1alpha1.Status, failure *passerror.Error) {
+	status.Waiting = slices.DeleteFunc(status.Waiting, isOnComponent)
+	if failure == nil || len(failure.Components) == 0 {
+		return
+	}
+	waiting := slices.Concat(failure.Components, status.Waiting)
+	status.Waiting = waiting[:min(len(waiting), MaxReports)]
+}
+
+// isOnComponent reports whether a report is on another component, and not on a dependent.
+func isOnComponent(report metav1alpha1.DependentReport) bool {
+	return report.Reason == result.ReportComponentNotReady || report.Reason == result.ReportDependedOn
 }
 
 // countReady updates the counts of dependents. A blocked deletion does not change the number of ready dependents.
