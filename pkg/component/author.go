@@ -31,15 +31,17 @@ type author[T Component] struct {
 	hooks  []Hooks[T]
 	// conditions are the conditions in Go that see the component.
 	conditions map[string]ComponentCondition[T]
-	// adoptField is the field of the component with the rules of its AdoptHolder, for messages; see adoptFieldOf.
-	adoptField string
+	// adoptField and dependencyField are the fields of the component with the lists of its AdoptHolder and its
+	// DependencyHolder, for messages; see specFieldOf.
+	adoptField, dependencyField string
 }
 
 // author returns the author of the reconciler's code.
 func (r *Reconciler[T]) author() author[T] {
 	return author[T]{
 		reconciler: r.name, options: r.options, ignore: r.ignore, hooks: r.hooks, conditions: r.conditions,
-		adoptField: adoptFieldOf(reflect.TypeFor[T]()),
+		adoptField:      specFieldOf(reflect.TypeFor[T](), reflect.TypeFor[[]metav1alpha1.AdoptRule]()),
+		dependencyField: specFieldOf(reflect.TypeFor[T](), reflect.TypeFor[[]metav1alpha1.Dependency]()),
 	}
 }
 
@@ -165,6 +167,9 @@ func (a author[T]) Validate(obj components.Object) error {
 	}
 	if _, err := a.externals(obj); err != nil {
 		errs = append(errs, fmt.Errorf("handlers of externals: %w", err))
+	}
+	if h, ok := components.Implementation[DependencyHolder](obj); ok {
+		errs = append(errs, checkDependencies(obj, h.Dependencies(), a.fieldOfDependencies()))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return passerror.InvalidSpec(err)

@@ -92,6 +92,21 @@ type ReferenceHolder interface {
 	References() []metav1alpha1.Reference
 }
 
+// DependencyHolder names other components of the same type that a component needs; see metav1alpha1.DependencySpec. New
+// inputs of the component are applied when all of them are Ready. A needed component is not deleted as long as the
+// component has dependents, unless the dependency says otherwise. Only the stored component counts: a hook cannot change
+// the list. At most 32 components can be named. A component that names itself, or one component twice, has an invalid
+// spec.
+type DependencyHolder interface {
+	Dependencies() []metav1alpha1.Dependency
+}
+
+// ConsentHolder lists the other namespaces whose components may depend on a component. Components in its own namespace
+// always may.
+type ConsentHolder interface {
+	Consents() []metav1alpha1.Consent
+}
+
 // Exporter names the exports of dependents that are published in Status.Exports, for example for other components that
 // have a Reference to the component. A name that no dependent exports, and an export of a Secret, are mistakes in the
 // spec: the component becomes Stalled with reason InvalidSpec, and no dependent is changed. The values have together at

@@ -30,6 +30,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/component/external"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/applier"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/dependencies"
 	enginereconcile "github.com/fairlead-io/fairlead/pkg/component/internal/reconcile"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/target"
@@ -93,6 +94,11 @@ func (r *Reconciler[T]) buildController(
 ) error {
 	started := make(chan *enginereconcile.Externals, 1)
 	stores := r.newStores(mgr.GetClient(), mgr.GetAPIReader())
+	stores.dependencies = &enginereconcile.Dependencies{
+		Graph: dependencies.New(r.triggers.wake), Author: r.author(), Store: stores.store,
+		Finalizers: r.options.finalizers(r.name),
+	}
+	r.forgetters.OfComponent(stores.dependencies.Graph.Forget)
 	r.components, r.quotas = stores.store, r.newQuotas(stores.store)
 	r.forgetters.OfComponent(r.quotas.Release)
 	start := func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
@@ -143,7 +149,7 @@ func (r *Reconciler[T]) start(
 	queue workqueue.TypedRateLimitingInterface[reconcile.Request], started chan<- *enginereconcile.Externals,
 ) error {
 	ctx = logging.Into(ctx, mgr.GetLogger())
-	if err := stores.passes.Watch(ctx, mgr.GetCache(), prototype); err != nil {
+	if err := stores.passes.Watch(ctx, mgr.GetCache(), prototype, stores.dependencies); err != nil {
 		return err
 	}
 	local, err := r.connect(ctx, mgr.GetConfig())

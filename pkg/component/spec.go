@@ -25,6 +25,8 @@ var specParts = map[reflect.Type]bool{
 	reflect.TypeFor[metav1alpha1.AdoptSpec]():          true,
 	reflect.TypeFor[metav1alpha1.ExportsSpec]():        true,
 	reflect.TypeFor[metav1alpha1.EmptySpec]():          true,
+	reflect.TypeFor[metav1alpha1.DependencySpec]():     true,
+	reflect.TypeFor[metav1alpha1.ConsentSpec]():        true,
 }
 
 // renderedPart returns the part of a component that is an input of its rendering: the result of its InputSelector, or
@@ -67,15 +69,15 @@ func settingsOf(spec reflect.Type) map[string]bool {
 	return names
 }
 
-// adoptFieldOf returns the path, in JSON, of the field in the spec of a component that has rules of adoption, such as
-// spec.adopt. It is empty if the spec has no such field.
-func adoptFieldOf(component reflect.Type) string {
+// specFieldOf returns the path, in JSON, of the field with a type in the spec of a component, such as spec.adopt. It is
+// empty if the spec has no such field.
+func specFieldOf(component, field reflect.Type) string {
 	spec, ok := jsontype.Fields(component)["spec"]
 	if !ok {
 		return ""
 	}
-	for name, rules := range jsontype.Fields(spec) {
-		if rules == reflect.TypeFor[[]metav1alpha1.AdoptRule]() {
+	for name, of := range jsontype.Fields(spec) {
+		if of == field {
 			return "spec." + name
 		}
 	}

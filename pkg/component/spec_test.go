@@ -155,7 +155,7 @@ func TestTheFieldOfTheObjectsToAdoptIsFound(t *testing.T) {
 		reflect.TypeFor[*crate]():              "",
 		reflect.TypeFor[Component]():           "",
 	} {
-		if got := adoptFieldOf(component); got != want {
+		if got := specFieldOf(component, reflect.TypeFor[[]metav1alpha1.AdoptRule]()); got != want {
 			t.Errorf("the field of %s is %q", component, got)
 		}
 	}

@@ -41,6 +41,8 @@ type stores struct {
 	store  *components.Store
 	owners *components.Owners
 	passes *components.Passes
+	// dependencies knows which components depend on each other; nil in a preview.
+	dependencies *reconcile.Dependencies
 }
 
 // newStores returns what reads and writes components. c reads from a cache, and reader reads from the API server.
@@ -196,7 +198,7 @@ func (r *Reconciler[T]) newRunner(p parts, ports reconcile.Ports) *reconcile.Run
 	return &reconcile.Runner{
 		Pass: reconcile.Pass{
 			Ports: ports, Reconciler: r.name, Finalizers: r.options.finalizers(r.name), Author: r.author(),
-			Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake,
+			Dependencies: p.dependencies, Metrics: p.metrics, Clock: clock.RealClock{}, Wake: r.triggers.wake,
 		},
 		Turns: p.turns, Budget: p.budget, Sources: p.rendering, States: r.states, Kind: r.gvk.Kind,
 		MinInterval: r.options.Intervals.Min, Limiter: limit, TellDependent: tellDependent, Forgetters: &r.forgetters,

@@ -91,10 +91,22 @@ func (p *Passes) inFlight(name types.NamespacedName) *InFlight {
 	return state.pass
 }
 
-// Watch subscribes to the changes of all components of the prototype's type. It does not wait for the cache. It returns
-// an error at once if the type is not served. After other errors, such as connection errors, it tries again until ctx
-// ends.
-func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype client.Object) error {
+// Follower gets the versions of all components that a watch delivers. Its methods are called one after the other, except
+// Complete. They must not change the component, and must not wait.
+type Follower interface {
+	// Put is called for each version of a component, and Remove for the last known version of a deleted one.
+	Put(component Object)
+	Remove(component Object)
+	// Complete is called once, after Put was called for all components that existed when the watch began.
+	Complete()
+}
+
+// Watch subscribes to the changes of all components of the prototype's type, and tells them to the follower. It does not
+// wait for the cache. It returns an error at once if the type is not served. After other errors, such as connection
+// errors, it tries again until ctx ends.
+func (p *Passes) Watch(
+	ctx context.Context, informers ctrlcache.Cache, prototype client.Object, follower Follower,
+) error {
 	var informer ctrlcache.Informer
 	var failure error
 	err := wait.PollUntilContextCancel(ctx, watchRetry, true, func(ctx context.Context) (bool, error) {
@@ -110,24 +122,45 @@ func (p *Passes) Watch(ctx context.Context, informers ctrlcache.Cache, prototype
 	if err != nil {
 		return cmp.Or(failure, err)
 	}
-	_, err = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { p.observe(obj, false) },
-		UpdateFunc: func(_, obj any) { p.observe(obj, false) },
-		DeleteFunc: func(obj any) { p.observe(obj, true) },
+	deliver := func(obj any, removed bool) {
+		if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
+			obj = lost.Obj
+		}
+		if component, ok := obj.(Object); ok {
+			p.observe(component, removed)
+			tell(follower, component, removed)
+		}
+	}
+	registration, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc:    func(obj any) { deliver(obj, false) },
+		UpdateFunc: func(_, obj any) { deliver(obj, false) },
+		DeleteFunc: func(obj any) { deliver(obj, true) },
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-registration.HasSyncedChecker().Done():
+			follower.Complete()
+		}
+	}()
+	return nil
+}
+
+// tell tells a version of a component to a follower.
+func tell(follower Follower, component Object, removed bool) {
+	if removed {
+		follower.Remove(component)
+		return
+	}
+	follower.Put(component)
 }
 
 // observe checks whether a version of a component that the watch delivered supersedes the in-flight pass over the
 // component.
-func (p *Passes) observe(obj any, removed bool) {
-	if lost, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-		obj = lost.Obj
-	}
-	component, ok := obj.(client.Object)
-	if !ok {
-		return
-	}
+func (p *Passes) observe(component Object, removed bool) {
 	state := p.states.Known(client.ObjectKeyFromObject(component))
 	if state == nil {
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,6 +18,7 @@ import (
 	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
@@ -95,8 +97,7 @@ func TestEventsAfterTheEndOfAPassAreIgnored(t *testing.T) {
 	for i := range 3 {
 		passes.observe(version("2", int64(2+i)), false)
 	}
-	passes.observe(cache.DeletedFinalStateUnknown{Key: app.String(), Obj: version("3", 5)}, true)
-	passes.observe("nonsense", false)
+	passes.observe(version("3", 5), true)
 	first.End()
 	if passes.Superseded(app) != nil || passes.RunsToCompletion(app) {
 		t.Error("a pass that has ended is still in flight")
@@ -252,7 +253,7 @@ func TestPassesThatAreRepeatedWithoutAReport(t *testing.T) {
 func TestWatchInterruptsPasses(t *testing.T) {
 	c := newCluster(t)
 	informers := &informertest.FakeInformers{Scheme: c.server.Scheme()}
-	if err := c.passes.Watch(t.Context(), informers, &gadget{}); err != nil {
+	if err := c.passes.Watch(t.Context(), informers, &gadget{}, &followed{}); err != nil {
 		t.Fatal(err)
 	}
 	informer, err := informers.FakeInformerFor(t.Context(), &gadget{})
@@ -277,11 +278,69 @@ func TestWatchInterruptsPasses(t *testing.T) {
 	}
 }
 
+// followed is a Follower that logs its calls.
+type followed struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (f *followed) log(call string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, call)
+}
+
+func (f *followed) Put(component Object)    { f.log("put " + component.GetResourceVersion()) }
+func (f *followed) Remove(component Object) { f.log("remove " + string(component.GetUID())) }
+func (f *followed) Complete()               { f.log("complete") }
+
+// handled is an informer whose handler the test calls.
+type handled struct {
+	*controllertest.FakeInformer
+	handler cache.ResourceEventHandler
+}
+
+func (h *handled) AddEventHandler(
+	handler cache.ResourceEventHandler,
+) (cache.ResourceEventHandlerRegistration, error) {
+	h.handler = handler
+	return h.FakeInformer.AddEventHandler(handler)
+}
+
+func TestWatchTellsAFollowerAllVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f := newCluster(t), &followed{}
+		informer := &handled{FakeInformer: controllertest.NewFakeInformer()}
+		informers := &informertest.FakeInformers{
+			Scheme:         c.server.Scheme(),
+			InformersByGVK: map[schema.GroupVersionKind]cache.SharedIndexInformer{gadgetGVK: informer},
+		}
+		if err := c.passes.Watch(t.Context(), informers, &gadget{}, f); err != nil {
+			t.Fatal(err)
+		}
+		informer.Add(version("2", 1))
+		synctest.Wait()
+		if want := []string{"put 2"}; !slices.Equal(f.calls, want) {
+			t.Errorf("before the list is complete, the follower got %q, not %q", f.calls, want)
+		}
+		informer.Synced()
+		synctest.Wait()
+		informer.Update(version("2", 1), version("3", 2))
+		informer.Delete(version("3", 2, recreated))
+		informer.handler.OnDelete(cache.DeletedFinalStateUnknown{Key: app.String(), Obj: version("3", 2)})
+		informer.handler.OnAdd("nonsense", false)
+		want := []string{"put 2", "complete", "put 3", "remove u2", "remove u1"}
+		if !slices.Equal(f.calls, want) {
+			t.Errorf("the follower got %q, not %q", f.calls, want)
+		}
+	})
+}
+
 func TestWatchFailsAtOnceIfTheTypeIsNotServed(t *testing.T) {
 	c := newCluster(t)
 	unserved := &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: "example.com", Kind: "Gadget"}}
 	informers := &informertest.FakeInformers{Scheme: c.server.Scheme(), Error: unserved}
-	if err := c.passes.Watch(t.Context(), informers, &gadget{}); !errors.Is(err, unserved) {
+	if err := c.passes.Watch(t.Context(), informers, &gadget{}, &followed{}); !errors.Is(err, unserved) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -306,13 +365,13 @@ func TestWatchTriesAgainWhileTheAPIServerDoesNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		informers := &unavailable{FakeInformers: &informertest.FakeInformers{Scheme: c.server.Scheme()}}
-		if err := c.passes.Watch(t.Context(), informers, &gadget{}); err != nil || informers.calls != 3 {
+		if err := c.passes.Watch(t.Context(), informers, &gadget{}, &followed{}); err != nil || informers.calls != 3 {
 			t.Errorf("Watch returned after %d calls of the cache: %v; want success after 3 calls", informers.calls, err)
 		}
 		informers.never = true
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if err := c.passes.Watch(ctx, informers, &gadget{}); err == nil || !strings.Contains(err.Error(), "refused") {
+		if err := c.passes.Watch(ctx, informers, &gadget{}, &followed{}); err == nil || !strings.Contains(err.Error(), "refused") {
 			t.Errorf("got %v", err)
 		}
 	})

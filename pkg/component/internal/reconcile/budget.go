@@ -21,26 +21,31 @@ func reserve(ctx context.Context, dependents int) error {
 	return budget.Reserve(ctx, int64(dependents)*dependentBytes)
 }
 
-// waits ends the use of memory by a pass, and reports whether the pass ended because memory was not available, or
-// because other components render.
+// waits ends the use of memory by a pass, and reports whether the pass ended because memory was not available, because
+// other components render, or because new inputs are applied only after a time.
 func waits(lease *budget.Lease, o outcome.Outcome, err error) bool {
 	if err == nil && !o.Observing {
 		lease.Succeed()
 		return false
 	}
-	return lease.Waits() || errors.Is(err, turn.ErrLater)
+	return lease.Waits() || errors.Is(err, turn.ErrLater) || settles(err)
 }
 
 // maxWait is the delay before the next pass over a component that waits for memory or for its turn to render. The pass
 // is started earlier, when the memory is available or the component is next.
 const maxWait = 10 * time.Minute
 
-// wait ends a pass without a report, because others use the memory or render. All that the pass holds is dropped, and
-// its worker is free for other components.
-func (r *Runner) wait(ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome) time.Duration {
+// wait ends a pass without a report, because others use the memory or render, or because new inputs are applied only
+// after a time. All that the pass holds is dropped, and its worker is free for other components. cause is the error that
+// ended the pass.
+func (r *Runner) wait(
+	ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome, cause error,
+) time.Duration {
 	var result string
 	var after time.Duration
-	if lease.Waits() {
+	if settling, ok := errors.AsType[*settlesError](cause); ok && !lease.Waits() {
+		result, after = telemetry.ResultObserving, c.State.Schedule.Wait(settling.after, r.Clock.Now())
+	} else if lease.Waits() {
 		result, after = telemetry.ResultWaiting, c.State.Schedule.End(maxWait, r.MinInterval, r.Clock.Now())
 		r.Sources.ForgetSource(c.Name())
 		log.FromContext(ctx).Info("waits for memory, because other components use it", "bytes", lease.Needs())

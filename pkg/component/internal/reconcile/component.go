@@ -27,6 +27,8 @@ type Component struct {
 	Declared
 	State *State
 
+	// needs is what the stored component declares about other components. Hooks do not change it.
+	needs Needs
 	// rendered are the objects that the last rendering of the pass returned, if isRendered is set.
 	rendered   []manifests.Object
 	isRendered bool
@@ -82,6 +84,9 @@ type Author interface {
 	Declare(obj components.Object) Declared
 	// Intervals returns the intervals of a component. Intervals is called at the end of a pass.
 	Intervals(obj components.Object) schedule.Intervals
+	// Needs returns what a stored component declares about other components. Needs may be called at any time, and must not
+	// change the component.
+	Needs(obj components.Object) Needs
 	// Validate checks the spec of a component. Validate returns errors of type passerror.Error.
 	Validate(obj components.Object) error
 	// Inputs returns the inputs that a component declares for its rendering: parameters, references and source. For an

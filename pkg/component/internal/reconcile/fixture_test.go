@@ -89,6 +89,7 @@ type world struct {
 	// The results of the ports.
 	target   target.Target
 	declared Declared
+	needs    Needs
 	inputs   input.Inputs
 	loaded   Loaded
 	// recovered is the inventory that Load recovers, nil if the recorded one is not lost.
@@ -296,6 +297,8 @@ var rendered = manifests.Object{
 type fakeAuthor struct{ w *world }
 
 func (a fakeAuthor) Declare(components.Object) Declared { return a.w.declared }
+
+func (a fakeAuthor) Needs(components.Object) Needs { return a.w.needs }
 
 func (a fakeAuthor) Intervals(components.Object) schedule.Intervals {
 	return schedule.Intervals{Retry: time.Minute, Timeout: 10 * time.Minute}

@@ -33,8 +33,10 @@ type Pass struct {
 	// Finalizers are the finalizers of the reconciler.
 	Finalizers components.Finalizers
 	Author     Author
-	Metrics    *telemetry.PassMetrics
-	Clock      clock.PassiveClock
+	// Dependencies knows which components depend on each other. It is nil in a preview, in which nothing waits.
+	Dependencies *Dependencies
+	Metrics      *telemetry.PassMetrics
+	Clock        clock.PassiveClock
 	// Wake starts a pass over a component.
 	Wake func(types.NamespacedName)
 }
@@ -75,6 +77,9 @@ func (p *Pass) Apply(ctx context.Context, c *Component) (outcome.Outcome, error)
 		if err := p.Inventory.ProtectKubeconfig(ctx, c, w.owner); err != nil {
 			return outcome.Outcome{}, err
 		}
+	}
+	if err := (gate{p, c, w}).inputs(ctx); err != nil {
+		return repairs{p, c, w}.only(ctx, err)
 	}
 	loop, err := p.feedbackOf(c, w)
 	if err != nil {
@@ -162,6 +167,9 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	}
 	if err != nil {
 		return pending(withHintGiveUp(err))
+	}
+	if err := (gate{p, c, w}).deletion(ctx); err != nil {
+		return pending(err)
 	}
 	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err

@@ -152,7 +152,7 @@ const maxUnrepaired = 3
 // isFailure reports whether an error ends a pass with a report.
 func isFailure(err error) bool {
 	return err != nil && !passerror.Interrupted(err) && !errors.Is(err, passerror.ErrObserving) &&
-		!errors.Is(err, budget.ErrWait) && !errors.Is(err, turn.ErrLater)
+		!errors.Is(err, budget.ErrWait) && !errors.Is(err, turn.ErrLater) && !settles(err)
 }
 
 // areRepairable reports whether objects can be repaired without the inputs: their conditions are evaluated with inputs,

@@ -95,7 +95,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	ctx, span := r.Metrics.Span(ctx, r.Kind, name, obj.GetGeneration())
 	defer span.End()
 
-	c := &Component{Object: obj, State: state}
+	c := &Component{Object: obj, State: state, needs: r.Dependencies.enter(obj, state)}
 	loaded := obj.GetStatus().DeepCopy()
 	state.unreported.resume(c)
 	o, err := r.run(ctx, c)
@@ -111,7 +111,7 @@ func (r *Runner) Reconcile(ctx context.Context, name types.NamespacedName) (time
 	}
 	if waits(lease, o, err) {
 		inFlight.Finish(false)
-		return r.wait(ctx, c, lease, o), nil
+		return r.wait(ctx, c, lease, o, err), nil
 	}
 	if err == nil {
 		if after, ends := r.endsWithoutReport(ctx, c, loaded, o); ends {

@@ -511,7 +511,7 @@ func TestAComponentThatCannotBeLoadedIsAnError(t *testing.T) {
 func TestASupersededPassIsRepeatedAtOnce(t *testing.T) {
 	w := newWorld(t)
 	informers := &informertest.FakeInformers{Scheme: w.server.Scheme()}
-	if err := w.InFlight.Watch(t.Context(), informers, &part{}); err != nil {
+	if err := w.InFlight.Watch(t.Context(), informers, &part{}, w.newDependencies()); err != nil {
 		t.Fatal(err)
 	}
 	watch, err := informers.FakeInformerFor(t.Context(), &part{})

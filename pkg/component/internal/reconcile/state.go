@@ -44,6 +44,10 @@ type State struct {
 	permitted permission
 	// bursts are the revisions that changed inputs caused.
 	bursts bursts
+	// settling are the new inputs that are not applied yet.
+	settling settling
+	// watchesNamespace is set while a deletion waits for other components, and watches the component's own namespace.
+	watchesNamespace bool
 	// causes are those of the dependents that are not ready.
 	causes causes.State
 	// conditions are the parameters of the conditions, if a function of the author makes them.
