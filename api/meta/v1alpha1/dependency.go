@@ -3,8 +3,8 @@ package v1alpha1
 // DependencySpec names the components that a component needs. It implements component.DependencyHolder.
 type DependencySpec struct {
 	// DependsOn names other components that this one needs. New inputs of this component are applied when all of them are
-	// Ready. Until then the applied dependents are still repaired. As long as this component has dependents, the
-	// components that it needs are not deleted. A change of the list makes no new revision.
+	// Ready. Until then the applied dependents are repaired, unless the operator restarts. As long as this component has
+	// dependents, the components that it needs are not deleted. A change of the list makes no new revision.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
