@@ -62,12 +62,17 @@ func (g gate) inputs(ctx context.Context) error {
 	case !answer.IsKnown:
 		return passerror.ErrObserving
 	case answer.Permits():
-		g.c.State.settling = settling{}
+		g.c.State.settling.settled()
 		return nil
-	case slices.ContainsFunc(answer.States, func(s dependencies.State) bool { return s.Cause == dependencies.InCycle }):
-		return g.inCycle(ctx)
+	case !slices.ContainsFunc(answer.States, func(s dependencies.State) bool { return s.Cause == dependencies.InCycle }):
+		return g.notReady(answer.States)
 	}
-	return g.notReady(answer.States)
+	cycle := graph.Cycle(name)
+	if len(cycle) == 0 {
+		// Another component has opened the cycle meanwhile, which starts another pass.
+		return g.notReady(answer.States)
+	}
+	return g.inCycle(ctx, cycle)
 }
 
 // hasDependents reports whether the component has recorded dependents, or dependents that only the process knows.
@@ -119,10 +124,10 @@ func causeText(s dependencies.State, namespace string) string {
 
 // inCycle returns the error of a component that waits for a component which waits for it. The names of components that
 // the identity of the component may not read are left out.
-func (g gate) inCycle(ctx context.Context) error {
+func (g gate) inCycle(ctx context.Context, cycle []dependencies.Link) error {
 	own := textOf(g.c.Name())
 	names := []string{own}
-	for _, link := range g.pass.Dependencies.Graph.Cycle(g.c.Name()) {
+	for _, link := range cycle {
 		if link.Name == g.c.Name() {
 			continue
 		}
@@ -250,16 +255,17 @@ const (
 // settling are the new inputs of a component that are not applied yet. The zero value means that there are none.
 type settling struct {
 	digest string
-	// seen is the time when these inputs were seen first, and began the time since which there have been new inputs.
+	// seen is the time when these inputs were seen first, and began the time since which there have been new inputs. Both
+	// are zero if these inputs have settled.
 	seen, began time.Time
 }
 
 // due returns the time from which on inputs may be applied.
 func (s *settling) due(digest string, now time.Time) time.Time {
-	if s.began.IsZero() {
-		s.began = now
-	}
 	if s.digest != digest {
+		if s.began.IsZero() {
+			s.began = now
+		}
 		s.digest, s.seen = digest, now
 	}
 	due, latest := s.seen.Add(settleTime), s.began.Add(maxSettleTime)
@@ -268,6 +274,10 @@ func (s *settling) due(digest string, now time.Time) time.Time {
 	}
 	return due
 }
+
+// settled notes that the last inputs have settled. A pass may then end before it applies them, for example because it
+// waits for its turn to render. The next pass must not wait again, because it would lose this turn.
+func (s *settling) settled() { s.seen, s.began = time.Time{}, time.Time{} }
 
 // settlesError ends a pass without a report, because new inputs are applied only after a time.
 type settlesError struct{ after time.Duration }

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/internal/turn"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/dependencies"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/outcome"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/rendering"
@@ -109,6 +110,24 @@ func TestNewInputsSettle(t *testing.T) {
 	}
 }
 
+// A turn to render is kept for a short time only, so a component that gets its turn must not settle again.
+func TestInputsSettleOnce(t *testing.T) {
+	w := newWaitingWorld(t)
+	w.Dependencies.Graph.Put(db, dependencies.Node{UID: "db", Version: "1", Health: isReady})
+	w.reconcile()
+	w.clock.SetTime(start.Add(settleTime))
+	w.fails["render"] = turn.ErrLater
+	w.reconcile()
+	if !w.made("render") {
+		t.Fatal("the inputs are not rendered after they have settled")
+	}
+	delete(w.fails, "render")
+	w.reconcile()
+	if !w.made("apply") {
+		t.Error("inputs that have settled settle again, because the pass waited for its turn")
+	}
+}
+
 func TestSettleTime(t *testing.T) {
 	at := func(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.Second) }
 	var s settling
@@ -126,6 +145,13 @@ func TestSettleTime(t *testing.T) {
 		if due := s.due(c.digest, at(c.now)); !due.Equal(at(c.want)) {
 			t.Errorf("%s may be applied %s after the start, not %ds", c.name, due.Sub(start), c.want)
 		}
+	}
+	s.settled()
+	if due := s.due("d", at(21)); due.After(at(21)) {
+		t.Errorf("inputs that have settled may be applied at %s", due)
+	}
+	if due := s.due("e", at(30)); !due.Equal(at(33)) {
+		t.Errorf("inputs after those that have settled may be applied %s after the start, not 33s", due.Sub(start))
 	}
 }
 
