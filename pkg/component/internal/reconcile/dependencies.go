@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/authorcode"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/components"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/dependencies"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 )
 
 // Needs is what a stored component declares about other components.
@@ -55,6 +57,30 @@ func (d *Dependencies) enter(component components.Object, state *State) Needs {
 	node.Holds = node.Holds || d.Finalizers.Holds(component) && state.hasDependents(component)
 	d.Graph.Enter(client.ObjectKeyFromObject(component), node)
 	return needs
+}
+
+// enterChildren enters the components among the dependents of a component. In a preview, d is nil.
+func (d *Dependencies) enterChildren(c *Component, w work, dependents []metav1alpha1.InventoryEntry) {
+	if d != nil {
+		d.Graph.SetChildren(c.Name(), c.GetUID(), childrenOf(w, dependents))
+	}
+}
+
+// childrenOf returns the components of the same type among the dependents of a component, sorted. It leaves out those
+// that stay when the component is deleted, and those in another cluster, where another operator reconciles them.
+func childrenOf(w work, dependents []metav1alpha1.InventoryEntry) []types.NamespacedName {
+	if w.target.Cluster != "" {
+		return nil
+	}
+	var children []types.NamespacedName
+	for _, e := range dependents {
+		isComponent := e.Group == w.owner.Group && e.Kind == w.owner.Kind && !e.External
+		if isComponent && !plan.Orphans(e, plan.ReasonDeleted) {
+			children = append(children, types.NamespacedName{Namespace: e.Namespace, Name: e.Name})
+		}
+	}
+	slices.SortFunc(children, func(a, b types.NamespacedName) int { return cmp.Compare(a.String(), b.String()) })
+	return children
 }
 
 // hasDependents reports whether the process knows dependents of a component that its status may lack.

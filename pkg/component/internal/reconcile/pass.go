@@ -142,6 +142,7 @@ func (p *Pass) applyInputs(ctx context.Context, c *Component, w work, loop feedb
 	}
 	if o.Inventory != nil && !o.Observing {
 		c.observed, c.isPlanned = o.Observed, true
+		p.Dependencies.enterChildren(c, w, o.Inventory)
 	}
 	if err == nil && len(o.Inventory) > 0 {
 		// The applier calls Pass.writeInventory, which adds the finalizers, only before a write. The applier may have written
@@ -168,11 +169,12 @@ func (p *Pass) Delete(ctx context.Context, c *Component) (outcome.Outcome, error
 	if err != nil {
 		return pending(withHintGiveUp(err))
 	}
-	if err := (gate{p, c, w}).deletion(ctx); err != nil {
-		return pending(err)
-	}
 	if w.recorded, err = p.load(ctx, c, w); err != nil {
 		return outcome.Outcome{}, err
+	}
+	// The inventory names the components among the dependents, which do not block the deletion.
+	if err := (gate{p, c, w}).deletion(ctx); err != nil {
+		return pending(err)
 	}
 	if err := w.target.CheckCluster(c.GetStatus(), len(w.recorded.Entries)); err != nil {
 		return outcome.Outcome{}, withHintGiveUp(err)
@@ -306,6 +308,7 @@ func (p *Pass) load(ctx context.Context, c *Component, w work) (Loaded, error) {
 		}
 		recorded.Entries = all.Sorted()
 	}
+	p.Dependencies.enterChildren(c, w, recorded.Entries)
 	return recorded, nil
 }
 

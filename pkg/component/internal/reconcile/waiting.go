@@ -25,7 +25,8 @@ import (
 const maxNamed = 3
 
 // gate holds a pass while its component has to wait for other components: new inputs for those that the component
-// depends on, and a deletion for those that depend on it. If the reconciler has no graph, as in a preview, nothing waits.
+// depends on, and a deletion for those that depend on it. If the reconciler has no graph, as in a preview, nothing
+// waits.
 type gate struct {
 	pass *Pass
 	c    *Component
@@ -155,8 +156,8 @@ func (g gate) mayRead(ctx context.Context, name types.NamespacedName) bool {
 	return err == nil || apierrors.IsNotFound(err)
 }
 
-// deletion returns an error if the dependents must not be deleted yet, because other components depend on the component.
-// When the component's own namespace begins to be deleted meanwhile, another pass starts.
+// deletion returns an error if the dependents must not be deleted yet, because other components depend on the
+// component. When the component's own namespace begins to be deleted meanwhile, another pass starts.
 func (g gate) deletion(ctx context.Context) error {
 	if g.pass.Dependencies == nil {
 		return nil
@@ -191,8 +192,8 @@ func (g gate) watchNamespace() {
 		g.work.owner.ID(), observe.Reader{}, []observe.Reference{own}, func() { g.pass.Wake(name) })
 }
 
-// dependedOn returns the error of a deletion that waits for the holders. If some of them are not being deleted, a person
-// has to act.
+// dependedOn returns the error of a deletion that waits for the holders. If some of them are not being deleted, a
+// person has to act.
 func (g gate) dependedOn(holders []dependencies.Holder) error {
 	var ending, staying []string
 	var reports []metav1alpha1.DependentReport
@@ -244,9 +245,9 @@ func textOf(name types.NamespacedName) string {
 	return name.String()
 }
 
-// New inputs of a component with dependencies are applied settleTime after they were first seen, and maxSettleTime after
-// the first of several changes at the latest. If a person changes several components one after the other, the operator
-// has then seen the changes of all of them, and can keep their order.
+// New inputs of a component with dependencies are applied settleTime after they were first seen, and maxSettleTime
+// after the first of several changes at the latest. If a person changes several components one after the other, the
+// operator has then seen the changes of all of them, and can keep their order.
 const (
 	settleTime    = 3 * time.Second
 	maxSettleTime = 15 * time.Second

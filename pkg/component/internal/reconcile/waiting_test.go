@@ -253,6 +253,54 @@ func TestADeletionWaitsForHolders(t *testing.T) {
 	}
 }
 
+// child is the inventory entry of the component db as a dependent of the component web.
+var child = metav1alpha1.InventoryEntry{
+	Group: "example.com", Version: "v1", Kind: "Part", Namespace: db.Namespace, Name: db.Name,
+}
+
+func TestAParentIsDeletedBeforeAChildThatDependsOnIt(t *testing.T) {
+	w := newWaitingWorld(t, withRecord, deleted)
+	w.needs, w.outcome = Needs{}, outcome.Outcome{}
+	w.loaded.Entries = []metav1alpha1.InventoryEntry{child}
+	w.Dependencies.Graph.Put(db, dependencies.Node{
+		UID: "db", Version: "1", Holds: true,
+		Edges: []dependencies.Edge{{On: web, Kind: dependencies.DependsOn, Blocks: true}},
+	})
+	w.reconcile()
+	if !w.made("delete") {
+		t.Errorf("the parent waits for its child, which only the parent deletes: %+v", w.stored().Status)
+	}
+}
+
+func TestAChildThatDependsOnItsParentIsInACycle(t *testing.T) {
+	w := newWaitingWorld(t)
+	w.needs = Needs{}
+	w.outcome.Inventory = []metav1alpha1.InventoryEntry{child}
+	w.reconcile()
+	node := dependencies.Node{
+		UID: "db", Version: "1", Edges: []dependencies.Edge{{On: web, Kind: dependencies.DependsOn, Blocks: true}},
+	}
+	w.Dependencies.Graph.Enter(db, node)
+	states := w.Dependencies.Graph.Follow(db, "db").States
+	if len(states) != 1 || states[0].Cause != dependencies.InCycle {
+		t.Errorf("the child waits with the states %+v", states)
+	}
+}
+
+func TestChildrenOf(t *testing.T) {
+	other, orphan, external, later := child, child, child, child
+	other.Kind, external.External, later.Name = "Other", true, "later"
+	orphan.DeletePolicy = metav1alpha1.DeleteOrphan
+	all := []metav1alpha1.InventoryEntry{settings, later, other, orphan, external, child}
+	want := []types.NamespacedName{db, {Namespace: db.Namespace, Name: "later"}}
+	if got := childrenOf(work{owner: owner}, all); !slices.Equal(got, want) {
+		t.Errorf("the children are %v, not %v", got, want)
+	}
+	if got := childrenOf(work{owner: owner, target: target.Target{Cluster: "there"}}, all); len(got) > 0 {
+		t.Errorf("in another cluster, the children are %v", got)
+	}
+}
+
 func TestNothingWaitsInAPreview(t *testing.T) {
 	w := newWaitingWorld(t)
 	w.Dependencies = nil
