@@ -44,6 +44,9 @@ type GadgetSpec struct {
 	References []metav1alpha1.Reference `json:"references,omitempty"`
 	// Exports are the exports of dependents that are published in the status.
 	Exports []string `json:"exports,omitempty"`
+	// DependsOn are the gadgets that this one needs, and AllowDependents the namespaces whose gadgets may need this one.
+	DependsOn       []metav1alpha1.Dependency `json:"dependsOn,omitempty"`
+	AllowDependents []metav1alpha1.Consent    `json:"allowDependents,omitempty"`
 	// Policies are the default policies of dependents.
 	Policies metav1alpha1.Policies `json:"policies,omitzero"`
 	// Ignore are the rules of ignored fields.
@@ -115,6 +118,12 @@ func (g *Gadget) References() []metav1alpha1.Reference { return g.Spec.Reference
 
 // Exports returns the exports of dependents that are published in the status.
 func (g *Gadget) Exports() []string { return g.Spec.Exports }
+
+// Dependencies returns the gadgets that this one needs.
+func (g *Gadget) Dependencies() []metav1alpha1.Dependency { return g.Spec.DependsOn }
+
+// Consents returns the other namespaces whose gadgets may need this one.
+func (g *Gadget) Consents() []metav1alpha1.Consent { return g.Spec.AllowDependents }
 
 // Policies returns the default policies of dependents.
 func (g *Gadget) Policies() metav1alpha1.Policies { return g.Spec.Policies }

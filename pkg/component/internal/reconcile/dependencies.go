@@ -143,7 +143,8 @@ func deletionBegan(status *metav1alpha1.Status, generation int64) bool {
 // isElsewhere reports whether dependents may be in another cluster or namespace than their component, so that the
 // deletion of its namespace does not delete them. If the status does not have the dependents, they may be.
 func isElsewhere(status *metav1alpha1.Status, namespace string) bool {
-	if status.TargetCluster != "" || cmp.Or(status.TargetNamespace, namespace) != namespace || status.HasInventoryRecord() {
+	if status.TargetCluster != "" || cmp.Or(status.TargetNamespace, namespace) != namespace ||
+		status.HasInventoryRecord() {
 		return true
 	}
 	entries, err := metav1alpha1.ParseInventory(status.Inventory)

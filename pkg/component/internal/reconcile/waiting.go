@@ -126,23 +126,41 @@ func causeText(s dependencies.State, namespace string) string {
 // inCycle returns the error of a component that waits for a component which waits for it. The names of components that
 // the identity of the component may not read are left out.
 func (g gate) inCycle(ctx context.Context, cycle []dependencies.Link) error {
-	own := textOf(g.c.Name())
-	names := []string{own}
-	for _, link := range cycle {
-		if link.Name == g.c.Name() {
-			continue
-		}
-		text := textOf(link.Name)
-		if !g.mayRead(ctx, link.Name) {
-			text = "(a component that the identity of " + g.c.GetName() + " cannot read)"
-		}
-		names = append(names, text)
-	}
+	mayRead := func(name types.NamespacedName) bool { return name == g.c.Name() || g.mayRead(ctx, name) }
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonDependencyCycle, Terminal: true, Message: fmt.Sprintf(
 			"%s: the component depends on a component that waits for it: %s; remove one of these dependencies",
-			g.c.needs.Field, strings.Join(append(names, own), " depends on ")),
+			g.c.needs.Field, cycleText(cycle, mayRead)),
 	}
+}
+
+// cycleText returns the names of the components on a cycle, each with what it has to do with the next one.
+func cycleText(cycle []dependencies.Link, mayRead func(types.NamespacedName) bool) string {
+	own := cycle[0].Name
+	parts := []string{textOf(own)}
+	for i, link := range cycle {
+		next := cycle[(i+1)%len(cycle)].Name
+		name := textOf(next)
+		if !mayRead(next) {
+			name = "(a component that the identity of " + own.Name + " cannot read)"
+		}
+		parts = append(parts, linkText(link.Kind)+name)
+	}
+	return strings.Join(parts, "")
+}
+
+// linkText returns the words between a component of a cycle and the next one.
+func linkText(kind dependencies.Kind) string {
+	switch kind {
+	case dependencies.Contains:
+		return " contains "
+	case dependencies.IsContained:
+		return " is a dependent of "
+	case dependencies.Exports:
+		return " reads an export of "
+	case dependencies.DependsOn:
+	}
+	return " depends on "
 }
 
 // mayRead reports whether the identity of the component may read another component.
@@ -210,8 +228,9 @@ func (g gate) dependedOn(holders []dependencies.Holder) error {
 	}
 	failure := &passerror.Error{
 		Reason: metav1alpha1.ReasonDependedOn, Terminal: true, Waits: true, Components: reports,
-		State:   metav1alpha1.StateDeleting,
-		Message: "dependents are not deleted until the components that depend on this one are deleted: " + first(ending, ", "),
+		State: metav1alpha1.StateDeleting,
+		Message: "dependents are not deleted until the components that depend on this one are deleted: " +
+			first(ending, ", "),
 	}
 	if len(staying) > 0 {
 		failure.State = metav1alpha1.StateDeletionBlocked

@@ -287,6 +287,20 @@ func TestAChildThatDependsOnItsParentIsInACycle(t *testing.T) {
 	}
 }
 
+func TestCycleText(t *testing.T) {
+	mesh := types.NamespacedName{Namespace: "infra", Name: "mesh"}
+	cycle := []dependencies.Link{
+		{Name: web, Kind: dependencies.DependsOn}, {Name: mesh, Kind: dependencies.Exports},
+		{Name: db, Kind: dependencies.Contains},
+	}
+	const want = "shop/web depends on (a component that the identity of web cannot read) reads an export of shop/db " +
+		"contains shop/web"
+	mayRead := func(name types.NamespacedName) bool { return name != mesh }
+	if text := cycleText(cycle, mayRead); text != want {
+		t.Errorf("the cycle is described as %q", text)
+	}
+}
+
 func TestChildrenOf(t *testing.T) {
 	other, orphan, external, later := child, child, child, child
 	other.Kind, external.External, later.Name = "Other", true, "later"
