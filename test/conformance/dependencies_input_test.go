@@ -101,13 +101,14 @@ var _ = Describe("Dependencies between components, as inputs:", func() {
 		Expect(current(ctx, web).Status.Waiting).To(BeEmpty())
 	})
 
-	It("components that wait for each other are stalled, name the cycle, and go on when it is opened", func(ctx SpecContext) {
+	It("components that wait for each other are stalled, name the cycle, and go on when it is "+
+		"opened", func(ctx SpecContext) {
 		web := newGadget(ctx, namespace, "web", configMap("web", "a"), needing("db"))
 		db := newGadget(ctx, namespace, "db", configMap("db", "a"), needing("queue"))
 		queue := newGadget(ctx, namespace, "queue", configMap("queue", "a"), needing("db"))
 		named := func(names ...string) string {
-			return fmt.Sprintf("False DependencyCycle: spec.dependsOn: the component depends on a component that waits for it: "+
-				"%[1]s/%[2]s depends on %[1]s/%[3]s depends on %[1]s/%[2]s", namespace, names[0], names[1])
+			return fmt.Sprintf("False DependencyCycle: spec.dependsOn: the component depends on a component that waits for "+
+				"it: %[1]s/%[2]s depends on %[1]s/%[3]s depends on %[1]s/%[2]s", namespace, names[0], names[1])
 		}
 		expectCondition(ctx, db, metav1alpha1.ConditionReady, named("db", "queue"))
 		expectCondition(ctx, queue, metav1alpha1.ConditionReady, named("queue", "db"))
@@ -120,7 +121,8 @@ var _ = Describe("Dependencies between components, as inputs:", func() {
 		}
 	})
 
-	It("the message about a cycle leaves out names that the identity of the component may not read", func(ctx SpecContext) {
+	It("the message about a cycle leaves out names that the identity of the component may not "+
+		"read", func(ctx SpecContext) {
 		web := newGadget(ctx, namespace, "web", configMap("web", "a"), needing("db"), asServiceAccount("nobody"))
 		newGadget(ctx, namespace, "db", configMap("db", "a"), needing("web"))
 		expectCondition(ctx, web, metav1alpha1.ConditionReady, And(
@@ -141,7 +143,8 @@ var _ = Describe("Dependencies between components, as inputs:", func() {
 		expectReady(ctx, mesh)
 		requestPass(ctx, mesh, operatorName)
 		settle(ctx, operatorName)
-		Expect(current(ctx, web).ResourceVersion).To(Equal(before.ResourceVersion), "its status says nothing about the other")
+		Expect(current(ctx, web).ResourceVersion).
+			To(Equal(before.ResourceVersion), "its status says nothing about the other")
 
 		change(ctx, mesh, allowing(namespace))
 		expectReady(ctx, web)
