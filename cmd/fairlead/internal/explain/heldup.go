@@ -65,16 +65,19 @@ func isHoldUp(report metav1alpha1.DependentReport) bool {
 	return result.IsHoldUp(report) || report.Reason == metav1alpha1.ReasonTimeout
 }
 
-// componentHeldUp says for which exports a component waits: of other components, or of its own dependents if its
-// rendering asks for them. It is empty if the component waits for none.
+// componentHeldUp says for which components, or exports of components, a component waits, or for which exports of its own
+// dependents if its rendering asks for them. It is empty if the component waits for none.
 func componentHeldUp(status metav1alpha1.Status) string {
 	ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil {
 		return ""
 	}
 	switch ready.Reason {
-	case metav1alpha1.ReasonExportMissing, metav1alpha1.ReasonReferenceCycle:
+	case metav1alpha1.ReasonExportMissing, metav1alpha1.ReasonReferenceCycle, metav1alpha1.ReasonDependencyNotReady,
+		metav1alpha1.ReasonDependencyCycle:
 		return "no update: " + ready.Message
+	case metav1alpha1.ReasonDependedOn:
+		return "no deletion: " + ready.Message
 	case metav1alpha1.ReasonRenderingIncomplete:
 		return ready.Message
 	}
