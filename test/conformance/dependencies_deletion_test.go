@@ -94,6 +94,8 @@ var _ = Describe("Dependencies between components, the order of deletions:", fun
 			}
 			Expect(writesIn(ctx, mark, operator, namespace)).
 				To(Equal([]string{"delete configmaps/ingress", "delete configmaps/app", "delete configmaps/database"}))
+			Expect(notesOf(ctx, namespace, metav1alpha1.ReasonDependedOn)).
+				NotTo(ContainElement(ContainSubstring("not being deleted")), "no deletion was blocked")
 		},
 		Entry("if they are deleted in the order of their names", []string{"app", "database", "ingress"}),
 		Entry("if they are deleted in the wrong order", []string{"database", "app", "ingress"}),
@@ -139,7 +141,8 @@ var _ = Describe("Dependencies between components, the order of deletions:", fun
 			To(Equal([]string{"delete configmaps/web", "delete configmaps/db"}))
 	})
 
-	It("components of a cycle that are all deleted do not hold each other, and one that stays does", func(ctx SpecContext) {
+	It("components of a cycle that are all deleted do not hold each other, and one that stays "+
+		"does", func(ctx SpecContext) {
 		runOperator(operator, operatorOptions{})
 		db := newReady(ctx, namespace, "db")
 		web := newReady(ctx, namespace, "web", needing("db"))

@@ -22,7 +22,7 @@ func reserve(ctx context.Context, dependents int) error {
 }
 
 // waits ends the use of memory by a pass, and reports whether the pass ended because memory was not available, because
-// other components render, or because new inputs are applied only after a time.
+// other components render, or because other components may change; see settlesError.
 func waits(lease *budget.Lease, o outcome.Outcome, err error) bool {
 	if err == nil && !o.Observing {
 		lease.Succeed()
@@ -35,9 +35,8 @@ func waits(lease *budget.Lease, o outcome.Outcome, err error) bool {
 // is started earlier, when the memory is available or the component is next.
 const maxWait = 10 * time.Minute
 
-// wait ends a pass without a report, because others use the memory or render, or because new inputs are applied only
-// after a time. All that the pass holds is dropped, and its worker is free for other components. cause is the error that
-// ended the pass.
+// wait ends a pass without a report, because others use the memory or render, or because others may change. All that
+// the pass holds is dropped, and its worker is free for other components. cause is the error that ended the pass.
 func (r *Runner) wait(
 	ctx context.Context, c *Component, lease *budget.Lease, o outcome.Outcome, cause error,
 ) time.Duration {

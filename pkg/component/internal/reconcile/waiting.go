@@ -188,9 +188,17 @@ func (g gate) deletion(ctx context.Context) error {
 			holders, isKnown = graph.Holders(name, uid, true)
 		}
 	}
+	isOpen := func(h dependencies.Holder) bool { return !h.Ends }
 	switch {
 	case !isKnown:
 		return passerror.ErrObserving
+	case slices.ContainsFunc(holders, isOpen):
+		// Whoever deletes several components deletes one after the other. A person has to act only if a holder stays.
+		now := g.pass.Clock.Now()
+		if due := g.c.State.settling.due("deletion", now); now.Before(due) {
+			return &settlesError{after: due.Sub(now)}
+		}
+		return g.dependedOn(holders)
 	case len(holders) > 0:
 		return g.dependedOn(holders)
 	}
@@ -266,14 +274,17 @@ func textOf(name types.NamespacedName) string {
 
 // New inputs of a component with dependencies are applied settleTime after they were first seen, and maxSettleTime
 // after the first of several changes at the latest. If a person changes several components one after the other, the
-// operator has then seen the changes of all of them, and can keep their order.
+// operator has then seen the changes of all of them, and can keep their order. A deletion is reported as blocked
+// settleTime after it was first seen.
 const (
 	settleTime    = 3 * time.Second
 	maxSettleTime = 15 * time.Second
 )
 
-// settling are the new inputs of a component that are not applied yet. The zero value means that there are none.
+// settling are the new inputs of a component that are not applied yet, or its deletion. The zero value means that
+// there are none.
 type settling struct {
+	// digest is that of the inputs.
 	digest string
 	// seen is the time when these inputs were seen first, and began the time since which there have been new inputs. Both
 	// are zero if these inputs have settled.
@@ -299,7 +310,7 @@ func (s *settling) due(digest string, now time.Time) time.Time {
 // waits for its turn to render. The next pass must not wait again, because it would lose this turn.
 func (s *settling) settled() { s.seen, s.began = time.Time{}, time.Time{} }
 
-// settlesError ends a pass without a report, because new inputs are applied only after a time.
+// settlesError ends a pass without a report, because other components may change meanwhile.
 type settlesError struct{ after time.Duration }
 
 // settles reports whether an error is a settlesError.
@@ -309,4 +320,4 @@ func settles(err error) bool {
 }
 
 // Error implements error.
-func (e *settlesError) Error() string { return fmt.Sprintf("new inputs are applied in %s", e.after) }
+func (e *settlesError) Error() string { return fmt.Sprintf("other components may change for %s", e.after) }

@@ -232,6 +232,13 @@ func TestADeletionWaitsForHolders(t *testing.T) {
 				Edges: []dependencies.Edge{{On: web, Kind: dependencies.DependsOn, Blocks: true}},
 			}
 			w.Dependencies.Graph.Put(db, holder)
+			if !c.deleting {
+				// Whoever deletes both may delete the other one next.
+				if after := w.reconcile(); after != settleTime || w.made("write the status") {
+					t.Errorf("the next pass is due after %s, or the status was written", after)
+				}
+				w.clock.SetTime(start.Add(settleTime))
+			}
 			w.reconcile()
 			s := w.stored().Status
 			if w.made("delete") || s.State != c.state || w.ready().Reason != metav1alpha1.ReasonDependedOn ||
