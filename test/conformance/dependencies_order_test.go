@@ -75,7 +75,7 @@ var _ = Describe("Dependencies between components, the order of new inputs:", fu
 		changeManifests(ctx, web, configMap("web", "b"))
 		expectWaits(ctx, web, namespace+"/db", "it is not Ready (spec.dependsOn[0])")
 		Expect(condition(current(ctx, web), metav1alpha1.ConditionReady)).
-			To(HaveSuffix("until then, only repairs are made"))
+			To(HaveSuffix("until then, nothing of the new inputs is applied"))
 
 		patch(ctx, newConfigMap(namespace, "web"), `{"data":{"value":"edited"}}`)
 		Eventually(ctx, valueOf(ctx, namespace, "web")).Should(Equal("a"))

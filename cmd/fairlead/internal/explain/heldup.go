@@ -65,8 +65,8 @@ func isHoldUp(report metav1alpha1.DependentReport) bool {
 	return result.IsHoldUp(report) || report.Reason == metav1alpha1.ReasonTimeout
 }
 
-// componentHeldUp says for which components, or exports of components, a component waits, or for which exports of its own
-// dependents if its rendering asks for them. It is empty if the component waits for none.
+// componentHeldUp says for which components or exports a component waits: of other components, or of its own dependents
+// if its rendering asks for them. It is empty if the component waits for none.
 func componentHeldUp(status metav1alpha1.Status) string {
 	ready := meta.FindStatusCondition(status.Conditions, metav1alpha1.ConditionReady)
 	if ready == nil {

@@ -91,8 +91,8 @@ func (p *Passes) inFlight(name types.NamespacedName) *InFlight {
 	return state.pass
 }
 
-// Follower gets the versions of all components that a watch delivers. Its methods are called one after the other, except
-// Complete. They must not change the component, and must not wait.
+// Follower gets the versions of all components that a watch delivers. Its methods are called one after the other,
+// except Complete. They must not change the component, and must not wait.
 type Follower interface {
 	// Put is called for each version of a component, and Remove for the last known version of a deleted one.
 	Put(component Object)
@@ -101,8 +101,8 @@ type Follower interface {
 	Complete()
 }
 
-// Watch subscribes to the changes of all components of the prototype's type, and tells them to the follower. It does not
-// wait for the cache. It returns an error at once if the type is not served. After other errors, such as connection
+// Watch subscribes to the changes of all components of the prototype's type, and tells them to the follower. It does
+// not wait for the cache. It returns an error at once if the type is not served. After other errors, such as connection
 // errors, it tries again until ctx ends.
 func (p *Passes) Watch(
 	ctx context.Context, informers ctrlcache.Cache, prototype client.Object, follower Follower,

@@ -141,8 +141,12 @@ func unrepaired(cause error, o outcome.Outcome) error {
 		names = append(names, w.Dependent+" ("+w.Message+")")
 	}
 	explained := *passerror.Of(cause)
-	explained.Message += fmt.Sprintf("; %d of %d dependents are ready; a repair of the others needs these inputs, because the "+
-		"last rendering is not in memory: %s", o.Ready, o.Desired, strings.Join(names, ", "))
+	needs := "a repair of the others needs these inputs"
+	if len(explained.Components) > 0 {
+		needs = "the others are repaired when these components are Ready"
+	}
+	explained.Message += fmt.Sprintf("; %d of %d dependents are ready; %s, because the last rendering is not in memory: %s",
+		o.Ready, o.Desired, needs, strings.Join(names, ", "))
 	return &explained
 }
 

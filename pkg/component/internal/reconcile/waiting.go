@@ -98,7 +98,7 @@ func (g gate) notReady(states []dependencies.State) error {
 	}
 	message := "it waits until the components that it depends on are Ready: " + first(texts, "; ")
 	if g.c.GetStatus().Revision > 0 {
-		message += "; until then, only repairs are made"
+		message += "; until then, nothing of the new inputs is applied"
 	}
 	return &passerror.Error{
 		Reason: metav1alpha1.ReasonDependencyNotReady, Terminal: true, Waits: true, Components: reports, Message: message,
@@ -320,4 +320,6 @@ func settles(err error) bool {
 }
 
 // Error implements error.
-func (e *settlesError) Error() string { return fmt.Sprintf("other components may change for %s", e.after) }
+func (e *settlesError) Error() string {
+	return fmt.Sprintf("other components may change for %s", e.after)
+}

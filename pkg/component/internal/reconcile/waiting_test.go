@@ -185,7 +185,7 @@ func TestDependentsAreRepairedWhileNewInputsWait(t *testing.T) {
 	if s := w.stored().Status; s.InputDigest != "inputs" || len(s.Waiting) != 1 {
 		t.Errorf("the status is %+v", s)
 	}
-	if message := w.ready().Message; !strings.HasSuffix(message, "until then, only repairs are made") {
+	if message := w.ready().Message; !strings.HasSuffix(message, "until then, nothing of the new inputs is applied") {
 		t.Errorf("the message is %q", message)
 	}
 }
