@@ -41,6 +41,8 @@ type crateSpec struct {
 	metav1alpha1.ManagedTypesSpec   `json:",inline"`
 	metav1alpha1.ExportsSpec        `json:",inline"`
 	metav1alpha1.EmptySpec          `json:",inline"`
+	metav1alpha1.DependencySpec     `json:",inline"`
+	metav1alpha1.ConsentSpec        `json:",inline"`
 
 	Manifests string `json:"manifests"`
 }
@@ -184,9 +186,22 @@ var _ = Describe("The parts of a spec:", func() {
 		edit(func(s *crateSpec) { s.Suspend = false })
 		Eventually(ctx, state).Should(HavePrefix("Ready"))
 		Expect(configMapExists(ctx, elsewhere, "leaves")).To(BeTrue())
-		edit(func(s *crateSpec) { s.TimeoutDuration, s.UpdatePolicy = seconds(30), metav1alpha1.UpdateSSAOverride })
+		edit(func(s *crateSpec) {
+			s.TimeoutDuration, s.UpdatePolicy = seconds(30), metav1alpha1.UpdateSSAOverride
+			s.DependsOn = []metav1alpha1.Dependency{{Name: "water"}}
+			s.AllowDependents = []metav1alpha1.Consent{{Namespace: elsewhere}}
+		})
 		Eventually(ctx, func() bool { s := status(); return s.ObservedGeneration == c.Generation }).Should(BeTrue())
 		Expect(status().Revision).To(Equal(int64(1)))
+
+		By("waiting with new inputs for the components of the spec")
+		edit(func(s *crateSpec) { s.Manifests = configMap("leaves", "white") })
+		Eventually(ctx, crates.messages(ctx, c)).Should(ContainSubstring(
+			namespace + "/water: it does not exist (spec.dependsOn[0])"))
+		Expect(status().Revision).To(Equal(int64(1)))
+		edit(func(s *crateSpec) { s.DependsOn = nil })
+		Eventually(ctx, func() int64 { return status().Revision }).Should(Equal(int64(2)))
+		Eventually(ctx, state).Should(HavePrefix("Ready"))
 
 		By("acting as the service account of the spec")
 		edit(func(s *crateSpec) {
