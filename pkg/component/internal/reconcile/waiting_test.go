@@ -238,7 +238,8 @@ func TestAChildThatDependsOnItsParentIsInACycle(t *testing.T) {
 func TestCycleText(t *testing.T) {
 	mesh := types.NamespacedName{Namespace: "infra", Name: "mesh"}
 	cycle := []dependencies.Link{
-		{Name: web, Kind: dependencies.DependsOn}, {Name: mesh, Kind: dependencies.Exports},
+		{Name: web, Kind: dependencies.DependsOn},
+		{Name: mesh, Kind: dependencies.Exports},
 		{Name: db, Kind: dependencies.Contains},
 	}
 	const want = "shop/web depends on (a component that the identity of web cannot read) reads an export of shop/db " +
@@ -325,7 +326,8 @@ func TestNodeOf(t *testing.T) {
 	p.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", ObservedGeneration: 1}}
 	p.Status.AppliedDigest = "inputs"
 	p.Status.History = []metav1alpha1.RevisionRecord{
-		{Outcome: metav1alpha1.RevisionFailed}, {Revision: 1, Outcome: metav1alpha1.RevisionReady},
+		{Outcome: metav1alpha1.RevisionFailed},
+		{Revision: 1, Outcome: metav1alpha1.RevisionReady},
 	}
 	node, needs := w.Dependencies.nodeOf(p)
 	want := isReady
