@@ -14,7 +14,7 @@ import (
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
-var _ = Describe("Dependencies between objects are shown by", func() {
+var _ = Describe("Dependencies are shown by", func() {
 	held := metav1alpha1.DependentReport{
 		Dependent: "ConfigMap shop/late", Reason: result.ReportDependency,
 		Message: "waits for Job.batch shop/migrate, which is held up by StatefulSet.apps shop/db: Ready: 0/1",
@@ -42,6 +42,25 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 	progressing.Waiting = []metav1alpha1.DependentReport{
 		{Dependent: "StatefulSet.apps shop/db", Wave: 2, Reason: "InProgress", Message: "Ready: 0/1"}, held, updated,
 	}
+	blocked := status(metav1alpha1.StateDeletionBlocked, metav1.ConditionFalse, metav1alpha1.ReasonDependedOn,
+		"no dependent is deleted")
+	blocked.Waiting = []metav1alpha1.DependentReport{
+		{Dependent: "Component.fairlead.io apps/db", Reason: result.ReportComponentNotReady, Message: "it is not Ready"},
+		{
+			Dependent: "Component.fairlead.io apps/web", Reason: result.ReportDependedOn,
+			Message: "it depends on this component, and is not being deleted",
+		},
+	}
+	printStatus := func(s metav1alpha1.Status) func(show.Output) error {
+		return func(o show.Output) error {
+			for _, line := range show.NewStatus(shop("shop", time.Hour), s, show.Settings{}).Lines(o, now) {
+				if _, err := o.Write([]byte(line + "\n")); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
 	steps := []result.Step{
 		{
 			Change: result.Change{Key: key("apps", "StatefulSet", "db"), Wave: 2, Reason: "it is new"},
@@ -66,13 +85,7 @@ var _ = Describe("Dependencies between objects are shown by", func() {
 			Reconciler: "r",
 			Recorded:   true, DependsOn: []string{"StatefulSet.apps db"}, HeldUp: "not updated yet: " + updated.Message,
 		}.Print),
-		Entry("a status", "graph-status.txt", show.FormatTable, func(o show.Output) error {
-			for _, line := range show.NewStatus(shop("shop", time.Hour), progressing, show.Settings{}).Lines(o, now) {
-				if _, err := o.Write([]byte(line + "\n")); err != nil {
-					return err
-				}
-			}
-			return nil
-		}),
+		Entry("a status", "graph-status.txt", show.FormatTable, printStatus(progressing)),
+		Entry("a status with other components", "graph-components.txt", show.FormatTable, printStatus(blocked)),
 	)
 })

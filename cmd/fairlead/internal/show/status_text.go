@@ -45,9 +45,11 @@ func (s Status) Lines(o Output, now time.Time) []string {
 	return text
 }
 
-// wave returns the wave of a dependent, and a dash for a dependent that waits for a dependency instead of a wave.
+// wave returns the wave of a dependent. It returns a dash for a dependent that waits for a dependency instead of a wave,
+// and for another component.
 func (w Waiting) wave() string {
-	if w.Reason == result.ReportDependency {
+	switch w.Reason {
+	case result.ReportDependency, result.ReportComponentNotReady, result.ReportDependedOn:
 		return "-"
 	}
 	return fmt.Sprint(w.Wave)
