@@ -4,6 +4,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// DeleteIfEmpty is the delete policy of a namespace that was created because of MissingNamespacesOwn. It is only in
+// InventoryEntry and in the annotation of the namespace: manifests and specs must not contain it. A version that does
+// not know the policy releases the namespace.
+const DeleteIfEmpty DeletePolicy = "if-empty"
+
 // InventoryEntry describes one dependent. Status.Inventory, or the Secrets that Status.InventoryRecord names, contain
 // entries in their text form, which has about 110 bytes:
 //
@@ -41,7 +46,8 @@ type InventoryEntry struct {
 	// applies.
 	UpdatePolicy UpdatePolicy
 	// DeletePolicy is the delete policy at the last write of the entry, from the manifest or from a default. If it is
-	// empty, the policy is delete, or orphan for PersistentVolumeClaims.
+	// empty, the policy is delete, or orphan for PersistentVolumeClaims. It is if-empty for a namespace that was created
+	// for the component.
 	DeletePolicy DeletePolicy
 	// PrunePolicy is the prune policy at the last write of the entry. If it is empty, the policy is when-ready. The
 	// field is not critical, because a reader that ignores it prunes the object later.

@@ -139,13 +139,18 @@ const (
 
 // MissingNamespacesPolicy sets what happens if the namespace of a dependent does not exist and is not a dependent
 // itself.
-// +kubebuilder:validation:Enum=create;refuse
+// +kubebuilder:validation:Enum=create;own;refuse
 type MissingNamespacesPolicy string
 
 // The policies for missing namespaces.
 const (
 	// MissingNamespacesCreate creates the namespace. The namespace does not become a dependent, and is never deleted.
 	MissingNamespacesCreate MissingNamespacesPolicy = "create"
+	// MissingNamespacesOwn creates the namespace, and deletes it when no dependent needs it any more, or when the
+	// component is deleted. A namespace that contains objects of others by then, or that others have changed, is kept. A
+	// namespace that existed before is never deleted. If the delete policy of the component is not delete, or if the name
+	// of the namespace begins with kube-, the policy is like MissingNamespacesCreate.
+	MissingNamespacesOwn MissingNamespacesPolicy = "own"
 	// MissingNamespacesRefuse reports an error for the dependent, and does not create the namespace.
 	MissingNamespacesRefuse MissingNamespacesPolicy = "refuse"
 )

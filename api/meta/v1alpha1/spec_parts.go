@@ -66,8 +66,9 @@ type PoliciesSpec struct {
 	// +optional
 	DeletePolicy DeletePolicy `json:"deletePolicy,omitempty"`
 
-	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created. The default is create. Namespaces
-	// that were created because of this policy are never deleted.
+	// MissingNamespacesPolicy sets whether missing namespaces of dependents are created. The default is create: created
+	// namespaces are never deleted. With own, they are deleted when the component no longer needs them, unless they
+	// contain objects of others.
 	// +optional
 	MissingNamespacesPolicy MissingNamespacesPolicy `json:"missingNamespacesPolicy,omitempty"`
 

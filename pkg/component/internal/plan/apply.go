@@ -18,6 +18,7 @@ import (
 func ForApply(f Facts) Plan {
 	f = refuseSameObjects(f)
 	p := newPlan(f)
+	p.followNamespaces(f)
 	p.Held = f.Hold
 	p.Desired, p.Applied, p.occurrences = CountObjects(f.Desired), true, occurrencesOf(f.Desired)
 	p.LeftOut = f.LeftOut
@@ -40,6 +41,7 @@ func ForApply(f Facts) Plan {
 		p.purge(f, purges, settingtext.MaxOrder)
 	}
 	p.applyGraph(f, inGraph)
+	p.recordNamespaces()
 	p.collectPhases(f)
 	p.resetCompleted(f)
 	p.markUndefined(f)

@@ -12,7 +12,8 @@ import (
 
 // candidate is a desired object with the facts about it.
 type candidate struct {
-	owner string
+	// owner is the owner id of the component, and ownerName is its readable form.
+	owner, ownerName string
 	// component is the key of the component itself. remote is set if it is in another cluster than the object.
 	component manifests.Key
 	remote    bool
@@ -56,7 +57,7 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, component: f.Component, remote: f.RemoteTarget, named: f.Names.mayName(o.Key),
+		owner: f.Owner, ownerName: f.Guard.Owner, component: f.Component, remote: f.RemoteTarget, named: f.Names.mayName(o.Key),
 		adoptions: f.Adoptions, previousManagers: f.PreviousManagers,
 		revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),

@@ -63,13 +63,17 @@ type deleteOrder struct {
 	// afterInstances is set if the object is not an instance of a managed type. Other objects are deleted after all
 	// instances of managed types.
 	afterInstances bool
-	wave           int
-	step           deleteStep
+	// afterWaves is set if the object is a namespace that was created for the component. It is deleted after all waves,
+	// because every dependent in it has its own place in the order.
+	afterWaves bool
+	wave       int
+	step       deleteStep
 }
 
 func (o deleteOrder) compare(other deleteOrder) int {
 	return cmp.Or(
 		compareFalseFirst(o.afterInstances, other.afterInstances),
+		compareFalseFirst(o.afterWaves, other.afterWaves),
 		cmp.Compare(o.wave, other.wave),
 		cmp.Compare(o.step, other.step),
 	)
@@ -91,7 +95,9 @@ func deleteSteps(removals []metav1alpha1.InventoryEntry, types typeset.Set) [][]
 	groups := map[deleteOrder][]metav1alpha1.InventoryEntry{}
 	for _, e := range removals {
 		step := deleteStepOf(KeyOf(e).GroupKind(), types)
-		at := deleteOrder{afterInstances: step != stepInstances, wave: e.EffectiveDeleteOrder(), step: step}
+		at := deleteOrder{
+			afterInstances: step != stepInstances, afterWaves: IsOwnedNamespace(e), wave: e.EffectiveDeleteOrder(), step: step,
+		}
 		groups[at] = append(groups[at], e)
 	}
 	orders := make([]deleteOrder, 0, len(groups))

@@ -42,7 +42,8 @@ func (inv Inventory) Sorted() []metav1alpha1.InventoryEntry {
 	return list
 }
 
-// Removals returns the recorded dependents that are not desired.
+// Removals returns the recorded dependents that are not desired. A namespace that was created for the component is not
+// among them while a desired object is in it.
 func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.InventoryEntry {
 	wanted := make(map[manifests.Key]bool, len(desired))
 	for _, o := range desired {
@@ -50,7 +51,7 @@ func Removals(inv Inventory, desired []manifests.Object) []metav1alpha1.Inventor
 	}
 	var removals []metav1alpha1.InventoryEntry
 	for key, e := range inv {
-		if !wanted[key] {
+		if !wanted[key] && !isNeededNamespace(e, desired) {
 			removals = append(removals, e)
 		}
 	}
@@ -145,6 +146,8 @@ func Orphans(e metav1alpha1.InventoryEntry, reason Reason) bool {
 		return reason == ReasonPruned || reason == ReasonExcluded
 	case metav1alpha1.DeleteOrphanOnDelete:
 		return reason == ReasonDeleted
+	case metav1alpha1.DeleteIfEmpty:
+		return !IsOwnedNamespace(e)
 	case metav1alpha1.DeleteOrphan:
 	}
 	return true

@@ -12,8 +12,9 @@ import (
 // the API server shows that the namespace is missing, because namespaces that are not dependents are not watched.
 type missingNamespace struct {
 	key manifests.Key
-	// implicit is set if the policy creates missing namespaces, and the namespace is not a dependent.
-	implicit bool
+	// implicit is set if the policy creates missing namespaces, and the namespace is not a dependent. owned is set if the
+	// created namespace then belongs to the component.
+	implicit, owned bool
 	// result is the result of the creation of the namespace in this pass.
 	result Result
 }
@@ -28,7 +29,8 @@ func namespaceMissedBy(f Facts, o *manifests.Object, r Result) (missingNamespace
 	dependent := slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key })
 	return missingNamespace{
 		key: key, result: f.Results[key],
-		implicit: !dependent && f.Defaults.MissingNamespaces == metav1alpha1.MissingNamespacesCreate,
+		implicit: !dependent && f.Defaults.createsNamespaces(),
+		owned:    f.ownsNamespaces() && !isReserved(key),
 	}, true
 }
 
@@ -37,8 +39,14 @@ func (m missingNamespace) created() bool {
 	return m.implicit && m.result.Attempts > 0 && m.result.Failure == nil
 }
 
+// createsNamespaces reports whether a missing namespace is created.
+func (p Policies) createsNamespaces() bool {
+	return p.MissingNamespaces == metav1alpha1.MissingNamespacesCreate ||
+		p.MissingNamespaces == metav1alpha1.MissingNamespacesOwn
+}
+
 // ruleNamespaceMissing creates a missing namespace if the policy permits that. The created namespace does not become a
-// dependent: it is not in the inventory, and never deleted.
+// dependent. It is in the inventory, and deleted later, only if it belongs to the component; see IsOwnedNamespace.
 func ruleNamespaceMissing(c candidate) (decision, bool) {
 	m := c.missing
 	switch {
@@ -51,13 +59,14 @@ func ruleNamespaceMissing(c candidate) (decision, bool) {
 				"create it, or grant the right to create it", m.key.Name, m.result.Failure.Message),
 		}), true
 	}
-	return decision{
-		repair: c.applied(),
-		action: &Action{
-			Verb: VerbCreateNamespace, Key: m.key, Reason: ReasonNamespace, Wave: c.object.Settings.Order,
-			Version: "v1", Owner: c.owner,
-		},
-	}, true
+	create := Action{
+		Verb: VerbCreateNamespace, Key: m.key, Reason: ReasonNamespace, Wave: c.object.Settings.Order,
+		Version: "v1", Owner: c.owner,
+	}
+	if m.owned {
+		create.Reason, create.OwnerName = ReasonOwnNamespace, c.ownerName
+	}
+	return decision{repair: c.applied(), action: &create}, true
 }
 
 // addAction adds an action to the list. An action that creates a namespace is added only once, although many objects

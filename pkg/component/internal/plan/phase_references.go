@@ -11,11 +11,13 @@ import (
 // them refers to it, because it may give rights to their pods, or because it becomes one of them.
 type stays func(e metav1alpha1.InventoryEntry) bool
 
-// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. It is not known which
+// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. The owned namespaces of
+// these objects stay, too. It is not known which
 // roles a dependent that binds rights gives to whom, so all roles and bindings stay if an object of the phase has a
 // service account.
 func stayingForPhase(f Facts) stays {
 	referred, kept, hasAccount := map[manifests.Key]bool{}, map[manifests.Key]bool{}, false
+	homes := map[string]bool{}
 	for i := range f.PostDelete {
 		o := &f.PostDelete[i]
 		if whole, err := o.Whole(); err == nil && whole.Body != nil {
@@ -24,10 +26,12 @@ func stayingForPhase(f Facts) stays {
 			hasAccount = hasAccount || r.hasAccount
 		}
 		kept[o.Key] = keepsEntry(f.Inventory[o.Key], o)
+		homes[o.Key.Namespace] = true
 	}
 	return func(e metav1alpha1.InventoryEntry) bool {
 		key := KeyOf(e)
-		return e.Phase == "" && (referred[key] || kept[key] || hasAccount && key.Group == rbacGroup)
+		isHome := IsOwnedNamespace(e) && homes[e.Name]
+		return e.Phase == "" && (isHome || referred[key] || kept[key] || hasAccount && key.Group == rbacGroup)
 	}
 }
 

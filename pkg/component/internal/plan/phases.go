@@ -29,6 +29,7 @@ func (p *Plan) runPhase(f Facts, phase manifests.Phase, objects []manifests.Obje
 		g.enter(group[0])
 		p.applyStage(f, &g, group)
 	}
+	p.recordNamespaces()
 	p.Skipped = p.Inventory.skipped()
 	if len(p.Actions) > 0 || len(p.Waiting) > 0 {
 		return true
@@ -53,6 +54,9 @@ func (p *Plan) leaveOutPhases(f Facts) {
 		return
 	}
 	for key, e := range p.Inventory {
+		if IsOwnedNamespace(e) {
+			continue // It is released, too, because the default policy does not delete.
+		}
 		owner := f.LiveOf(key).Owner
 		if stays := Orphans(e, ReasonDeleted) || owner != "" && owner != f.Owner; e.Phase != "" || !stays {
 			return

@@ -160,14 +160,15 @@ type Action struct {
 	// AdoptedFrom says who had the object, if the action adopts it: another tool or a component, field managers, or
 	// nobody.
 	AdoptedFrom string
-	// Note is what a user has to know about an adoption besides; empty if there is nothing.
+	// Note is what a user has to know about an adoption besides, or why a namespace is kept; empty if there is nothing.
 	Note string
 	// Advice is the advice for the user if the manifest changes an immutable field.
 	Advice string
 	// Policy is the update policy of the object. Policy determines how the object is created, and how it is compared
 	// with its manifest.
 	Policy metav1alpha1.UpdatePolicy
-	// Owner is the owner id of the component. OwnerName is its readable form, and is set only for VerbGuard.
+	// Owner is the owner id of the component. OwnerName is its readable form. It is set only for VerbGuard, and for
+	// VerbCreateNamespace if the created namespace belongs to the component.
 	Owner, OwnerName string
 	// Preconditions bind the action to the observed state of the object.
 	Preconditions Preconditions

@@ -55,6 +55,11 @@ const (
 	ReasonRepairConflict Reason = "an unknown client reverts its repairs"
 	// ReasonNamespace is the reason for the creation of a namespace that is not a dependent.
 	ReasonNamespace Reason = "dependents need it, and it does not exist"
+	// ReasonOwnNamespace, ReasonUnneeded and ReasonNamespaceKept are the reasons for the creation, the deletion and the
+	// release of a namespace that was created for the component.
+	ReasonOwnNamespace  Reason = "dependents need it, it does not exist, and it is deleted with them"
+	ReasonUnneeded      Reason = "it was created for dependents, and none needs it any more"
+	ReasonNamespaceKept Reason = "it was created for dependents, and is kept"
 )
 
 // Adopts reports whether an action with this reason makes the component the owner of an object that it did not own.

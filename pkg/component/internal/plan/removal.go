@@ -30,6 +30,8 @@ type removal struct {
 	tried bool
 	// needed is set if the component needs the object itself, so that it is released instead of deleted.
 	needed bool
+	// kept says why a namespace that was created for the component is released instead of deleted; empty otherwise.
+	kept string
 	// attempts is the maximum number of actions on the object in a pass.
 	attempts int
 }
@@ -49,6 +51,9 @@ func newRemoval(f Facts, e metav1alpha1.InventoryEntry, reason Reason) removal {
 	if IsNamespace(key) {
 		r.contents = f.Contents[key.Name]
 		r.contents.Keys = f.Names.of(r.contents.Keys)
+	}
+	if IsOwnedNamespace(e) {
+		return r.ofOwnedNamespace(f)
 	}
 	return r
 }
@@ -162,6 +167,8 @@ func deleteOrphan(r removal) (decision, bool) {
 		reason = ReasonInUse
 	case r.needed:
 		reason = ReasonNeeded
+	case r.kept != "":
+		reason = ReasonNamespaceKept
 	case IsClaim(r.key):
 		reason = ReasonClaimOrphaned
 	case isPermanent(r.key):
@@ -169,12 +176,14 @@ func deleteOrphan(r removal) (decision, bool) {
 	case r.live.notDeletable():
 		reason = ReasonNotDeletable
 	}
-	return r.act(VerbOrphan, reason), r.orphans()
+	d := r.act(VerbOrphan, reason)
+	d.action.Note = r.kept
+	return d, r.orphans()
 }
 
 // orphans reports whether the object is released instead of deleted.
 func (r removal) orphans() bool {
-	return r.needed || Orphans(r.entry, r.reason) || r.live.notDeletable()
+	return r.needed || r.kept != "" || Orphans(r.entry, r.reason) || r.live.notDeletable()
 }
 
 // deleteGoneUnread reads an object with the condition gone-when: once after each change.
@@ -204,12 +213,12 @@ func deleteTerminating(r removal) (decision, bool) {
 
 func deleteNotEmpty(r removal) (decision, bool) {
 	failure := r.contents.Failure
-	if n := r.contents.Count; n > 0 {
+	if r.contents.Count > 0 {
 		failure = &Failure{
 			Class: Terminal, Reason: WaitNotEmpty,
 			Message: fmt.Sprintf(
-				"the namespace contains objects that would be deleted with it (%d)%s; it is kept until they are deleted; to keep "+
-					"it and them, %s; what you delete in it is lost", n, listed(r.contents), keeping(r.reason),
+				"the namespace contains objects that would be deleted with it%s; it is kept until they are deleted; to keep "+
+					"it and them, %s; what you delete in it is lost", counted(r.contents), keeping(r.reason),
 			),
 		}
 	}
@@ -219,16 +228,17 @@ func deleteNotEmpty(r removal) (decision, bool) {
 	return r.wait(failure.Reason, failure.Message, failure), true
 }
 
-// listed returns a text with the objects of a namespace that may be named.
-func listed(c Contents) string {
+// counted returns a text with the number of the objects of a namespace, and those of them that may be named.
+func counted(c Contents) string {
+	number := fmt.Sprintf(" (%d)", c.Count)
 	if len(c.Keys) == 0 {
-		return ", which the identity of the component may not get"
+		return number + ", which the identity of the component may not get"
 	}
 	names := make([]string, 0, len(c.Keys))
 	for _, key := range c.Keys {
 		names = append(names, key.String())
 	}
-	text := ": " + strings.Join(names, ", ")
+	text := number + ": " + strings.Join(names, ", ")
 	if c.Count > len(names) {
 		text += " and more"
 	}
@@ -277,12 +287,13 @@ func (r removal) refused() bool {
 
 // notOurs reports whether the live object is not ours any more: it is another object with the same name, or it has
 // another owner. An object without an owner must have the recorded UID, and one of our annotations or managed fields.
-// The UID alone is not sufficient, because users who can edit the inventory can enter the UID of any object.
+// The UID alone is not sufficient, because users who can edit the inventory can enter the UID of any object. A namespace
+// that was created for the component must have our label, so that whoever removes the label keeps the namespace.
 func (r removal) notOurs() bool {
-	if r.live.Presence != Present {
+	switch {
+	case r.live.Presence != Present:
 		return false
-	}
-	if r.live.Owner != "" {
+	case r.live.Owner != "" || IsOwnedNamespace(r.entry):
 		return r.live.Owner != r.owner
 	}
 	return r.entry.UID == "" || r.entry.UID != r.live.UID || r.live.orphaned()

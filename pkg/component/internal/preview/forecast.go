@@ -42,6 +42,7 @@ func effectOf(a plan.Action) result.Effect {
 func effectOfDelete(reason plan.Reason) result.Effect {
 	effects := map[plan.Reason]result.Effect{
 		plan.ReasonPruned:       result.EffectPrune,
+		plan.ReasonUnneeded:     result.EffectPrune,
 		plan.ReasonExcluded:     result.EffectPrune,
 		plan.ReasonPurged:       result.EffectPurge,
 		plan.ReasonPurgedFailed: result.EffectPurge,
