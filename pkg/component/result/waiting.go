@@ -57,6 +57,7 @@ type Change struct {
 	Wave   int
 	Reason string
 	// From says who had the object, if the verb is Adopt; see Adoption. Note is what a user has to know about the adoption
-	// besides, such as that a Job is complete already, so that it does not run again; mostly empty.
+	// besides, such as that a Job is complete already, so that it does not run again, or why a namespace that was created
+	// for the component is kept; mostly empty.
 	From, Note string
 }

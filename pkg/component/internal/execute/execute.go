@@ -185,9 +185,8 @@ func (e *Executor) run(ctx context.Context, a plan.Action) plan.Result {
 	done := begin(a.Key)
 	observed, err := e.perform(ctx, a)
 	if a.Verb == plan.VerbCreateNamespace && apierrors.IsAlreadyExists(err) {
-		// Another client has created the namespace first, so the action has nothing left to do.
 		done(nil)
-		return plan.Result{Verb: plan.VerbRead}
+		return e.foundNamespace(ctx, a)
 	}
 	if apierror.IsConflict(err) {
 		done(nil)
@@ -240,6 +239,17 @@ func (e *Executor) readInstead(ctx context.Context, a plan.Action) plan.Result {
 		result.Failure = failureOf(err, a, e.writer.clients.user)
 	}
 	return result
+}
+
+// foundNamespace returns the result of the creation of a namespace that exists already. Another client has created it
+// first, so the action has nothing left to do. If the namespace was to belong to the component, it is read, because its
+// label shows whether an earlier request created it. If it cannot be read, the plan learns its owner later.
+func (e *Executor) foundNamespace(ctx context.Context, a plan.Action) plan.Result {
+	if a.OwnerName == "" {
+		return plan.Result{Verb: plan.VerbRead}
+	}
+	found := e.readInstead(ctx, a)
+	return plan.Result{Verb: found.Verb, Observed: found.Observed}
 }
 
 func (e *Executor) failed(ctx context.Context, a plan.Action, err error) plan.Result {

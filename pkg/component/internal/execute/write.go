@@ -16,9 +16,11 @@ import (
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/internal/apitext"
 	"github.com/fairlead-io/fairlead/internal/builtintypes"
+	"github.com/fairlead-io/fairlead/internal/marks"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 // writer sends the requests of actions.
@@ -140,7 +142,9 @@ func (w *writer) create(ctx context.Context, a plan.Action) (*plan.Observed, err
 	return w.observe(ctx, obj, a), nil
 }
 
-// createNamespace creates a namespace without owner label and annotations, because the namespace is not a dependent.
+// createNamespace creates a namespace. If the namespace belongs to the component, the same request sets the owner label
+// and the annotations of a dependent, so that the label proves who created it. Otherwise the namespace gets none of
+// them.
 func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Observed, error) {
 	resource, err := w.clients.resource(a)
 	if err != nil {
@@ -149,6 +153,15 @@ func (w *writer) createNamespace(ctx context.Context, a plan.Action) (*plan.Obse
 	body := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": a.Key.Kind, "metadata": map[string]any{"name": a.Key.Name},
 	}}
+	if a.OwnerName != "" {
+		prefix := w.reconciler + "/"
+		body.SetLabels(map[string]string{prefix + manifests.LabelOwnerID: a.Owner})
+		body.SetAnnotations(map[string]string{
+			prefix + manifests.AnnotationOwnerID:      a.OwnerName,
+			prefix + marks.AnnotationObject:           a.Key.String(),
+			prefix + manifests.AnnotationDeletePolicy: string(metav1alpha1.DeleteIfEmpty),
+		})
+	}
 	obj, err := resource.Create(ctx, body, metav1.CreateOptions{FieldManager: w.view.FieldManager()})
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/apierror"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/inspect"
@@ -18,7 +19,7 @@ import (
 // contents lists the objects that would be lost with a namespace. contents leaves out incidental objects, and
 // dependents that are to be deleted anyway. If a type cannot be listed, contents returns a failure, because the
 // namespace may hold objects of this type.
-func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string) plan.Contents {
+func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace metav1alpha1.InventoryEntry) plan.Contents {
 	resources, err := p.client.Discovery.Resources(ctx, "list", "create")
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
@@ -28,14 +29,14 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace string
 	})
 	found, err := discovery.ForEach(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
 		list, err := p.client.Reader.Metadata.Resource(r.GroupVersionResource).
-			Namespace(namespace).
+			Namespace(namespace.Name).
 			List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
 		}
 		var instances []inspect.Instance
 		for i := range list.Items {
-			if !p.isIncidental(r, &list.Items[i]) {
+			if !p.isIncidental(r, &list.Items[i], plan.IsOwnedNamespace(namespace)) {
 				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
 			}
 		}
@@ -72,9 +73,11 @@ var transientTypes = map[schema.GroupResource]bool{
 }
 
 // isIncidental reports whether an object may be lost with its namespace. An object may be lost if it is being deleted,
-// has a controller in its owner references, or is of a sort that a controller creates in every namespace.
-func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata) bool {
-	if m.DeletionTimestamp != nil || metav1.GetControllerOfNoCopy(m) != nil {
+// has a controller in its owner references, or is of a sort that a controller creates in every namespace. In an owned
+// namespace, the controller must be an object of the same namespace, because only such a controller is listed itself.
+func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata, owned bool) bool {
+	controller := metav1.GetControllerOfNoCopy(m)
+	if m.DeletionTimestamp != nil || controller != nil && !(owned && p.isElsewhere(controller)) {
 		return true
 	}
 	_, token := m.Annotations["kubernetes.io/service-account.name"]
@@ -82,4 +85,11 @@ func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMe
 		return true
 	}
 	return slices.ContainsFunc(p.incidental, func(i Incidental) bool { return i.matches(r.GroupKind(), m) })
+}
+
+// isElsewhere reports whether a controller is not in the namespace of its objects, as far as is known: its type has no
+// namespaces, or is not served.
+func (p *Protector) isElsewhere(controller *metav1.OwnerReference) bool {
+	scope, err := p.client.Discovery.Scope(schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind))
+	return err != nil || scope != manifests.ScopeNamespaced
 }

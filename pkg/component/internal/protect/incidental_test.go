@@ -89,7 +89,7 @@ func TestIncidentalObjects(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := discovery.Resource{Kind: c.kind}
 			r.Group = c.group
-			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}); got != c.want {
+			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}, false); got != c.want {
 				t.Errorf("isIncidental returned %t, want the opposite", got)
 			}
 		})

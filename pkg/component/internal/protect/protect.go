@@ -61,7 +61,7 @@ func (p *Protector) Check(ctx context.Context, f plan.Facts, decided plan.Plan, 
 	}
 	for _, entry := range fresh {
 		if plan.IsNamespace(plan.KeyOf(entry)) {
-			f.Contents[entry.Name] = p.contents(ctx, f, entry.Name)
+			f.Contents[entry.Name] = p.contents(ctx, f, entry)
 		}
 	}
 	return len(fresh) > 0

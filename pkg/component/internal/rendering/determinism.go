@@ -13,6 +13,7 @@ import (
 	"github.com/fairlead-io/fairlead/internal/determinism"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/lookup"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/passerror"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/records"
 )
 
@@ -198,9 +199,11 @@ func (r *Renderer) isVerified(req Request, j job) (verified, readsStatus bool, e
 }
 
 // isRecovered reports whether an inventory contains entries that may come from a search for the owner label. The record
-// of a pinned rendering may then be lost together with the inventory.
+// of a pinned rendering may then be lost together with the inventory. An owned namespace never has a digest.
 func isRecovered(inventory []metav1alpha1.InventoryEntry) bool {
-	return slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool { return e.Digest == "" })
+	return slices.ContainsFunc(inventory, func(e metav1alpha1.InventoryEntry) bool {
+		return e.Digest == "" && !plan.IsOwnedNamespace(e)
+	})
 }
 
 // compare renders the inputs again, with a later time, and returns the difference from the first rendering. It also

@@ -2,6 +2,7 @@ package rendering
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,9 +48,10 @@ func changesApplied(req Request, set Set) (bool, error) {
 }
 
 // DiffersFrom reports whether the apply set and an inventory contain different dependents, or whether the manifest of a
-// dependent differs from the applied manifest.
+// dependent differs from the applied manifest. Owned namespaces are not rendered.
 func (s Set) DiffersFrom(inventory []metav1alpha1.InventoryEntry) bool {
 	applied, desired := plan.NewInventory(inventory), withoutObserved(s.Desired())
+	maps.DeleteFunc(applied, func(_ manifests.Key, e metav1alpha1.InventoryEntry) bool { return plan.IsOwnedNamespace(e) })
 	return plan.CountObjects(desired) != len(applied) || slices.ContainsFunc(desired, func(o manifests.Object) bool {
 		entry, recorded := applied[o.Key]
 		return !recorded || max(entry.Occurrence-1, 0) == o.Occurrence && entry.Digest != "" &&

@@ -116,17 +116,21 @@ func describeChanges(changes []result.Change) string {
 	text := countBy(changes, func(c result.Change) group { return group{c.Wave, strings.ToLower(c.Verb)} },
 		func(g group, n int) string { return fmt.Sprintf("%s %d in wave %d", g.verb, n, g.wave) })
 	adopted := slices.DeleteFunc(slices.Clone(changes), func(c result.Change) bool { return c.From == "" })
-	if len(adopted) == 0 {
-		return text
+	if len(adopted) > 0 {
+		text += "; adopted from " + countBy(adopted, func(c result.Change) string { return c.From },
+			func(from string, n int) string { return fmt.Sprintf("%s %d", from, n) })
 	}
-	text += "; adopted from " + countBy(adopted, func(c result.Change) string { return c.From },
-		func(from string, n int) string { return fmt.Sprintf("%s %d", from, n) })
-	for _, c := range adopted {
-		if c.Note != "" {
-			text += fmt.Sprintf("; %s: %s", c.Key, c.Note)
+	parts := []string{text}
+	for _, c := range changes {
+		switch {
+		case c.Note == "":
+		case c.From != "":
+			parts = append(parts, fmt.Sprintf("%s: %s", c.Key, c.Note))
+		default:
+			parts = append(parts, fmt.Sprintf("%s: %s", c.Key, describeReason(c)))
 		}
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
 // describeReason returns the reason of a change. The reason of an adoption also says who had the object, and what a
