@@ -66,7 +66,8 @@ type place struct {
 	resource  schema.GroupResource
 }
 
-// toWrite returns a grant for each type and namespace of dependents.
+// toWrite returns a grant for each type and namespace of dependents, and for the namespaces that belong to the
+// component.
 func (r Requirements) toWrite() []Grant {
 	used := map[place]map[string]bool{}
 	for _, o := range r.Objects {
@@ -82,7 +83,19 @@ func (r Requirements) toWrite() []Grant {
 	for at, asked := range used {
 		grants = append(grants, Grant{at.namespace, rule(at.resource, slices.Collect(maps.Keys(asked)))})
 	}
+	if r.ownsNamespaces() {
+		// A missing namespace is created, and later deleted, or released by a patch.
+		verbs := slices.Concat([]string{"get", "create", "patch", "delete"}, r.watching())
+		grants = append(grants, Grant{Rule: rule(namespaceResource, verbs)})
+	}
 	return grants
+}
+
+var namespaceResource = schema.GroupResource{Resource: "namespaces"}
+
+// ownsNamespaces reports whether the namespaces that are created for the component belong to it.
+func (r Requirements) ownsNamespaces() bool {
+	return r.Policies.MissingNamespaces == metav1alpha1.MissingNamespacesOwn
 }
 
 // toRead returns grants for references, look-ups, inputs and the Secret of signed calls. If the account watches, the

@@ -99,6 +99,9 @@ func (r Requirements) OfOperator() ([]rbacv1.PolicyRule, error) {
 	for _, e := range r.leaving() {
 		dependent(kindOf(e), definedBy(e))
 	}
+	if r.ownsNamespaces() {
+		watch(namespaceResource)
+	}
 	for _, input := range r.Inputs {
 		allow(r.resource(input.GroupVersionKind), "list", "watch")
 	}

@@ -42,7 +42,7 @@ func isReleased(e metav1alpha1.InventoryEntry) bool {
 		return e.DeletePolicy != metav1alpha1.DeleteDelete
 	}
 	switch e.DeletePolicy {
-	case "", metav1alpha1.DeleteDelete, metav1alpha1.DeleteOrphanOnApply:
+	case "", metav1alpha1.DeleteDelete, metav1alpha1.DeleteOrphanOnApply, metav1alpha1.DeleteIfEmpty:
 		return false
 	case metav1alpha1.DeleteOrphan, metav1alpha1.DeleteOrphanOnDelete:
 	}
@@ -59,6 +59,14 @@ func Kept(inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry
 		}
 	}
 	return kept
+}
+
+// MayBeKept returns the namespaces in an inventory that were created for the component, and that are deleted with it
+// unless others use them.
+func MayBeKept(inventory []metav1alpha1.InventoryEntry) []metav1alpha1.InventoryEntry {
+	return slices.DeleteFunc(slices.Clone(inventory), func(e metav1alpha1.InventoryEntry) bool {
+		return e.DeletePolicy != metav1alpha1.DeleteIfEmpty
+	})
 }
 
 // KeyOf returns the key of the object of an inventory entry.
@@ -88,6 +96,11 @@ func needsOf(inventory []metav1alpha1.InventoryEntry) []need {
 			needs = append(needs, listsOf(e)...)
 		}
 		at := place{verb, e.Namespace, why, kind}
+		names[at] = append(names[at], e.Name)
+	}
+	for _, e := range MayBeKept(inventory) {
+		kind := schema.GroupVersionKind{Group: e.Group, Version: e.Version, Kind: e.Kind}
+		at := place{"patch", e.Namespace, whyRelease, kind}
 		names[at] = append(names[at], e.Name)
 	}
 	for at, objects := range names {

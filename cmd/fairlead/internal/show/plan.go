@@ -193,6 +193,9 @@ func planStep(s result.Step) PlanStep {
 		Held:      s.Held,
 		Unchecked: s.Unchecked,
 	}
+	if s.Adopts == nil && s.Note != "" {
+		step.Reason += "; " + s.Note
+	}
 	if s.Unchecked == "" {
 		step.Fields = changes.Fields(changes.Clean(Before(s)), changes.Clean(s.After))
 	}

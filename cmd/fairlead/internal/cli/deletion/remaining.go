@@ -23,7 +23,8 @@ import (
 const maxKept = 10
 
 // tellKept prints the dependents that stay in the cluster because of their delete policy, and those of them that belong
-// to somebody else by now. It prints nothing if the inventory cannot be read.
+// to somebody else by now. It also prints the namespaces that stay only if others use them. It prints nothing if the
+// inventory cannot be read.
 func tellKept(ctx context.Context, f cluster.Object, tell func(line string)) {
 	status, err := cluster.StatusIfAny(f.Target, f.Live)
 	if err != nil {
@@ -32,6 +33,9 @@ func tellKept(ctx context.Context, f cluster.Object, tell func(line string)) {
 	inventory, err := tree.Inventory(ctx, f.Cluster, &status)
 	if err != nil {
 		return
+	}
+	for _, e := range deletionrights.MayBeKept(inventory) {
+		tell(fmt.Sprintf("%s is deleted with the component, unless others use it", deletionrights.KeyOf(e)))
 	}
 	kept := deletionrights.Kept(inventory)
 	for _, e := range kept[:min(len(kept), maxKept)] {
