@@ -54,6 +54,69 @@ func TestCreateNamespaceSendsOnePOST(t *testing.T) {
 	}
 }
 
+// The marks must be in the request that creates the namespace, because the label proves who created it.
+func TestCreateOwnedNamespaceSetsTheMarks(t *testing.T) {
+	found := func(labels map[string]any) answer {
+		return answer{http.StatusOK, map[string]any{
+			"apiVersion": "v1", "kind": "Namespace",
+			"metadata": map[string]any{"name": "shop", "uid": "u1", "resourceVersion": "7", "labels": labels},
+		}}
+	}
+	exists := status(409, metav1.StatusReasonAlreadyExists)
+	const post, get = "POST /api/v1/namespaces", "GET /api/v1/namespaces/shop"
+	for _, c := range []struct {
+		name     string
+		answers  []answer
+		verb     plan.Verb
+		presence plan.Presence
+		owner    string
+		want     []string
+	}{
+		{
+			"creates the namespace", []answer{found(map[string]any{reconciler + "/owner-id": "us"})},
+			plan.VerbCreateNamespace, plan.Present, "us", []string{post},
+		},
+		{
+			"reads a namespace that another client created", []answer{exists, found(nil)},
+			plan.VerbRead, plan.Present, "", []string{post, get},
+		},
+		{
+			"reads a namespace that an earlier request created",
+			[]answer{exists, found(map[string]any{reconciler + "/owner-id": "us"})},
+			plan.VerbRead, plan.Present, "us", []string{post, get},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server := &apiServer{answers: c.answers}
+			e, _ := server.executor(t)
+			mapper := meta.NewDefaultRESTMapper(nil)
+			mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
+			e.writer.clients.mapper = mapper
+			got := e.Run(t.Context(), nil, []plan.Action{{
+				Verb: plan.VerbCreateNamespace, Key: manifests.Key{Kind: "Namespace", Name: "shop"}, Version: "v1", Owner: "us",
+				OwnerName: "Shop a/us",
+			}})[0]
+			checkResult(t, got, c.verb, c.presence, "")
+			if diff := cmp.Diff(c.want, server.verbs()); diff != "" {
+				t.Fatal(diff)
+			}
+			if got.Observed.Owner != c.owner {
+				t.Errorf("the namespace has the owner %q, want %q", got.Observed.Owner, c.owner)
+			}
+			want := map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
+				"name": "shop", "labels": map[string]any{reconciler + "/owner-id": "us"},
+				"annotations": map[string]any{
+					reconciler + "/owner-id": "Shop a/us", reconciler + "/object": "Namespace shop",
+					reconciler + "/delete-policy": string(metav1alpha1.DeleteIfEmpty),
+				},
+			}}
+			if diff := cmp.Diff(want, server.requests[0].body); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 	const ask = "GET /api/v1/namespaces/shop"
 	forbidden, missing := status(403, metav1.StatusReasonForbidden), status(404, metav1.StatusReasonNotFound)

@@ -66,6 +66,42 @@ func TestContentsOfANamespace(t *testing.T) {
 	})
 }
 
+// A controller in the namespace is listed itself. Nothing else shows that an object belongs to a controller elsewhere.
+func TestObjectsOfAControllerInAnOwnedNamespace(t *testing.T) {
+	owned := namespace
+	owned.DeletePolicy = metav1alpha1.DeleteIfEmpty
+	for _, c := range []struct {
+		name       string
+		controller map[string]any
+		entry      metav1alpha1.InventoryEntry
+		want       int
+	}{
+		{
+			"a controller in the namespace", map[string]any{"apiVersion": "example.com/v1", "kind": "Widget"}, owned, 0,
+		},
+		{"a controller without a namespace", map[string]any{"apiVersion": "v1", "kind": "Namespace"}, owned, 1},
+		{
+			"a controller of a type that is not served", map[string]any{"apiVersion": "example.org/v1", "kind": "Tenant"},
+			owned, 1,
+		},
+		{
+			"a controller without a namespace, in a namespace that is a dependent",
+			map[string]any{"apiVersion": "v1", "kind": "Namespace"}, namespace, 0,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			server, p := newProtector(t)
+			c.controller["name"], c.controller["uid"], c.controller["controller"] = "blue", "u", true
+			server.Put("v1", "ConfigMap", "shop", "made", map[string]any{
+				"metadata": map[string]any{"ownerReferences": []any{c.controller}},
+			})
+			if got := checkNamespace(t, p, deleting(c.entry)); got.Count != c.want || got.Failure != nil {
+				t.Errorf("the contents are %+v, want %d objects", got, c.want)
+			}
+		})
+	}
+}
+
 func TestContentsThatCannotBeListed(t *testing.T) {
 	widgetResource := schema.GroupResource{Group: "example.com", Resource: "widgets"}
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
 	"github.com/fairlead-io/fairlead/pkg/component/result"
+	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
 
 func TestLogLine(t *testing.T) {
@@ -79,6 +80,32 @@ func TestLogLine(t *testing.T) {
 			got := strings.Join(parts, " ")
 			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 				t.Errorf("the event was logged as %q", got)
+			}
+		})
+	}
+}
+
+func TestEventsNameANamespaceThatIsKept(t *testing.T) {
+	kept := result.Change{
+		Verb: "Orphan", Key: manifests.Key{Kind: "Namespace", Name: "shop"},
+		Reason: "it was created for dependents, and is kept", Note: "it contains objects of others (1)",
+	}
+	const reason = "it was created for dependents, and is kept; it contains objects of others (1)"
+	for _, c := range []struct {
+		name    string
+		changes []result.Change
+		want    string
+	}{
+		{"alone", []result.Change{kept}, "orphan Namespace shop in wave 0: " + reason},
+		{
+			"with other changes",
+			[]result.Change{{Verb: "Delete"}, kept},
+			"delete 1 in wave 0, orphan 1 in wave 0; Namespace shop: " + reason,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := ChangesEvent(&metav1alpha1.Status{}, c.changes).Note; got != c.want {
+				t.Errorf("the note is  %q\nwant %q", got, c.want)
 			}
 		})
 	}
