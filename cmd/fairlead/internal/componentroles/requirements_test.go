@@ -119,6 +119,13 @@ func TestReleasingAClaimIsAPatch(t *testing.T) {
 	expect(t, needs(t, replace, claim).OfAccount(), "shop  persistentvolumeclaims get,create,update,patch,delete")
 }
 
+func TestOwnedNamespacesAreCreatedDeletedAndReleased(t *testing.T) {
+	own := defaults
+	own.MissingNamespaces = metav1alpha1.MissingNamespacesOwn
+	expect(t, needs(t, own, config).OfAccount(), "  namespaces get,create,patch,delete",
+		"shop  configmaps get,create,patch,delete")
+}
+
 func TestEachNamespaceGrantsWhatIsInIt(t *testing.T) {
 	expect(t, needs(t, defaults, config,
 		"{apiVersion: v1, kind: Secret, metadata: {name: a, namespace: other}}",

@@ -38,6 +38,10 @@ func TestNeedsOf(t *testing.T) {
 			inventory: []metav1alpha1.InventoryEntry{entry("", "ConfigMap", "a", policy(metav1alpha1.DeleteOrphanOnApply))},
 			want:      []string{"get ConfigMap [a]", "delete ConfigMap [a]"},
 		},
+		"a namespace that belongs to the component, and that may be kept": {
+			inventory: []metav1alpha1.InventoryEntry{entry("", "Namespace", "a", policy(metav1alpha1.DeleteIfEmpty))},
+			want:      []string{"get Namespace [a]", "delete Namespace [a]", "patch Namespace [a]"},
+		},
 		"a claim, which remains": {
 			inventory: []metav1alpha1.InventoryEntry{entry("", "PersistentVolumeClaim", "a", nil)},
 			want:      []string{"patch PersistentVolumeClaim [a]"},
