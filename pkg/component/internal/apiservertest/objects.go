@@ -1,6 +1,7 @@
 package apiservertest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -62,7 +63,8 @@ func (s *Server) read(r *http.Request, at address) (any, error) {
 		return shown(obj, reduced), nil
 	}
 	items := []any{}
-	for _, obj := range s.matching(at, selector(r)) {
+	found, next := pageOf(s.matching(at, selector(r)), r, s.pageSize)
+	for _, obj := range found {
 		items = append(items, shown(obj, reduced))
 	}
 	apiVersion, kind := at.GroupVersion().String(), s.resources[at.GroupVersionResource].Kind+"List"
@@ -71,8 +73,20 @@ func (s *Server) read(r *http.Request, at address) (any, error) {
 	}
 	return map[string]any{
 		"apiVersion": apiVersion, "kind": kind, "items": items,
-		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version)},
+		"metadata": map[string]any{"resourceVersion": strconv.Itoa(s.version), "continue": next},
 	}, nil
+}
+
+// pageOf returns the objects of a page of a list, and the token of the next page; empty if the page is the last one.
+func pageOf(
+	all []*unstructured.Unstructured, r *http.Request, size int,
+) (page []*unstructured.Unstructured, next string) {
+	start, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("continue"), "0"))
+	must(err)
+	if end := start + size; size > 0 && end < len(all) {
+		return all[start:end], strconv.Itoa(end)
+	}
+	return all[start:], ""
 }
 
 // matching returns the objects of a collection, sorted.

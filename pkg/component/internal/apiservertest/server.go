@@ -46,6 +46,8 @@ type Server struct {
 	changed  chan struct{}
 	requests []Request
 	refuse   func(Request) error
+	// pageSize is the maximum number of objects in the response to a list; zero means no limit.
+	pageSize int
 }
 
 // address identifies an object, or a collection if the name is empty.
@@ -130,6 +132,13 @@ func (s *Server) Break(groupVersion string) {
 	gv, err := schema.ParseGroupVersion(groupVersion)
 	must(err)
 	s.broken[gv] = true
+}
+
+// Page limits each response to a list to a number of objects, also if the client sets no limit.
+func (s *Server) Page(size int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pageSize = size
 }
 
 // Refuse sets a function that is called before each request. If the function returns an error, the request fails with

@@ -28,19 +28,7 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace metav1
 		return !r.Namespaced || transientTypes[r.GroupResource()]
 	})
 	found, err := discovery.ForEach(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
-		list, err := p.client.Reader.Metadata.Resource(r.GroupVersionResource).
-			Namespace(namespace.Name).
-			List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
-		}
-		var instances []inspect.Instance
-		for i := range list.Items {
-			if !p.isIncidental(r, &list.Items[i], plan.IsOwnedNamespace(namespace)) {
-				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
-			}
-		}
-		return instances, nil
+		return p.contentsOf(ctx, r, namespace)
 	})
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
@@ -50,6 +38,33 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace metav1
 	f.Inventory = going(f)
 	rest := foreign(f, found)
 	return plan.Contents{Count: rest.Count, Keys: rest.Keys}
+}
+
+// contentsOf lists the objects of one type that would be lost with a namespace. It sets no limit, but reads all pages,
+// because the server of an aggregated API may limit its lists itself.
+func (p *Protector) contentsOf(
+	ctx context.Context, r discovery.Resource, namespace metav1alpha1.InventoryEntry,
+) ([]inspect.Instance, error) {
+	resource := p.client.Reader.Metadata.Resource(r.GroupVersionResource).Namespace(namespace.Name)
+	var instances []inspect.Instance
+	for options := (metav1.ListOptions{}); ; {
+		list, err := resource.List(ctx, options)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
+		}
+		for i := range list.Items {
+			if !p.isIncidental(r, &list.Items[i], plan.IsOwnedNamespace(namespace)) {
+				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
+			}
+		}
+		switch list.Continue {
+		case "":
+			return instances, nil
+		case options.Continue:
+			return nil, fmt.Errorf("list %s: the API server returns the same page again", r.GroupResource())
+		}
+		options.Continue = list.Continue
+	}
 }
 
 // unlisted returns the failure for a namespace whose contents cannot be listed.
@@ -75,9 +90,13 @@ var transientTypes = map[schema.GroupResource]bool{
 // isIncidental reports whether an object may be lost with its namespace. An object may be lost if it is being deleted,
 // has a controller in its owner references, or is of a sort that a controller creates in every namespace. In an owned
 // namespace, the controller must be an object of the same namespace, because only such a controller is listed itself.
+// An object there whose deletion is to leave its own objects is not incidental, because these still refer to it.
 func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata, owned bool) bool {
+	if m.DeletionTimestamp != nil {
+		return !owned || !slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents)
+	}
 	controller := metav1.GetControllerOfNoCopy(m)
-	if m.DeletionTimestamp != nil || controller != nil && !(owned && p.isElsewhere(controller)) {
+	if controller != nil && !(owned && p.isElsewhere(controller)) {
 		return true
 	}
 	_, token := m.Annotations["kubernetes.io/service-account.name"]

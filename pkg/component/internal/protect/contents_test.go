@@ -66,6 +66,17 @@ func TestContentsOfANamespace(t *testing.T) {
 	})
 }
 
+func TestAllPagesOfTheContentsAreRead(t *testing.T) {
+	server, p := newProtector(t)
+	server.Page(1)
+	server.Put("v1", "ConfigMap", "shop", "kube-root-ca.crt", nil)
+	server.Put("v1", "ConfigMap", "shop", "settings", nil)
+	server.Put("v1", "ConfigMap", "shop", "theirs", nil)
+	if got := checkNamespace(t, p, deleting(namespace)); got.Count != 2 || got.Failure != nil {
+		t.Errorf("the contents are %+v, want the objects of all pages", got)
+	}
+}
+
 // A controller in the namespace is listed itself. Nothing else shows that an object belongs to a controller elsewhere.
 func TestObjectsOfAControllerInAnOwnedNamespace(t *testing.T) {
 	owned := namespace

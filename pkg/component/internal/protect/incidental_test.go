@@ -95,3 +95,34 @@ func TestIncidentalObjects(t *testing.T) {
 		})
 	}
 }
+
+func TestDeletedObjectsInAnOwnedNamespace(t *testing.T) {
+	now := metav1.Now()
+	p := New(nil, nil, nil)
+	for _, c := range []struct {
+		name       string
+		finalizers []string
+		owned      bool
+		want       bool
+	}{
+		{"an object that is being deleted", nil, true, true},
+		{"an object with a finalizer", []string{"example.com/backup"}, true, true},
+		{
+			"an object that leaves its own objects blocks the deletion of the namespace",
+			[]string{metav1.FinalizerOrphanDependents}, true, false,
+		},
+		{
+			"an object that leaves its own objects, in a namespace that is a dependent",
+			[]string{metav1.FinalizerOrphanDependents}, false, true,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			meta := metav1.ObjectMeta{Name: "web", DeletionTimestamp: &now, Finalizers: c.finalizers}
+			got := p.isIncidental(
+				discovery.Resource{Kind: "ReplicaSet"}, &metav1.PartialObjectMetadata{ObjectMeta: meta}, c.owned)
+			if got != c.want {
+				t.Errorf("isIncidental returned %t, want the opposite", got)
+			}
+		})
+	}
+}
