@@ -57,7 +57,8 @@ type candidate struct {
 
 func newCandidate(f Facts, o *manifests.Object) candidate {
 	c := candidate{
-		owner: f.Owner, ownerName: f.Guard.Owner, component: f.Component, remote: f.RemoteTarget, named: f.Names.mayName(o.Key),
+		owner: f.Owner, ownerName: f.Guard.Owner,
+		component: f.Component, remote: f.RemoteTarget, named: f.Names.mayName(o.Key),
 		adoptions: f.Adoptions, previousManagers: f.PreviousManagers,
 		revision: f.Revision, rendition: f.Rendition, trigger: f.Trigger, now: f.Now, started: f.Started, object: o,
 		reconcile: cmp.Or(o.Settings.ReconcilePolicy, f.Defaults.Reconcile),

@@ -78,13 +78,16 @@ func (p *Plan) removeStep(f Facts, g *removalGraph, step []metav1alpha1.Inventor
 }
 
 // blockers returns the managed types with foreign instances that would be deleted with their definition, or would lose
-// their controller. A definition does not block if it does not exist, is not ours any more, or is to be orphaned.
+// their controller. A definition does not block if it does not exist, is not ours any more, or is to be orphaned. An
+// owned namespace contains no controller when it is deleted.
 func blockers(f Facts, removals []metav1alpha1.InventoryEntry, reason Reason) []Blocker {
 	var found []Blocker
 	for _, r := range defining(f, removals, reason) {
 		found = append(found, r.blockers(f)...)
 	}
-	if slices.ContainsFunc(removals, func(e metav1alpha1.InventoryEntry) bool { return !Orphans(e, reason) }) {
+	if slices.ContainsFunc(removals, func(e metav1alpha1.InventoryEntry) bool {
+		return !Orphans(e, reason) && !IsOwnedNamespace(e)
+	}) {
 		found = append(found, blocking(f, f.Managed)...)
 	}
 	sortBlockers(found)

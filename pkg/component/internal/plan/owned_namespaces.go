@@ -52,17 +52,19 @@ func (p *Plan) recordNamespaces() {
 }
 
 // followNamespaces updates the entries of the owned namespaces. The entry of a namespace without our label is dropped,
-// because another client created the namespace, or removed the label. If the policies of the component do not own
-// namespaces any more, they are released when dependents are pruned. A namespace that is desired is a dependent from
-// then on.
+// because another client created the namespace, or removed the label. The entry of a namespace whose creation was
+// refused is dropped, too, so that the deletion of the component needs no rights on it. If the policies of the component
+// do not own namespaces any more, they are released when dependents are pruned. A namespace that is desired is a
+// dependent from then on.
 func (p *Plan) followNamespaces(f Facts) {
 	for key, e := range p.Inventory {
 		if !IsOwnedNamespace(e) || slices.ContainsFunc(f.Desired, func(o manifests.Object) bool { return o.Key == key }) {
 			continue
 		}
-		live := f.LiveOf(key)
+		live, creation := f.LiveOf(key), f.Results[key]
 		switch {
-		case live.Presence == Present && live.Owner != f.Owner:
+		case live.Presence == Present && live.Owner != f.Owner,
+			live.Presence != Present && creation.Verb == VerbCreateNamespace && creation.isRefused():
 			delete(p.Inventory, key)
 			continue
 		case live.Presence == Present:
@@ -75,6 +77,9 @@ func (p *Plan) followNamespaces(f Facts) {
 	}
 }
 
+// isRefused reports whether the API server refused an action, so that the action had no effect.
+func (r Result) isRefused() bool { return r.Failure != nil && r.Failure.Class == Terminal }
+
 // ofOwnedNamespace returns the removal of an owned namespace. The namespace is deleted only if nothing in it belongs to
 // others. In all doubtful cases it is released, and does not block the deletion of the component: the objects in it
 // are of no concern to the component.
@@ -82,18 +87,26 @@ func (r removal) ofOwnedNamespace(f Facts) removal {
 	if r.reason == ReasonPruned {
 		r.reason = ReasonUnneeded
 	}
-	failed := r.result.Failure
+	if r.live.Presence == Absent && r.result.Verb == VerbRead && r.result.isRefused() {
+		// The watch shows no namespace with our label. If there is one without it, the namespace is not ours anyway.
+		r.live.Confirmed, r.result.Failure = true, nil
+		return r
+	}
 	switch others := otherUsers(r.live); {
 	case !f.ownsNamespaces():
 		r.kept = "missingNamespacesPolicy is not own any more, or deletePolicy is not delete"
 	case len(others) > 0:
 		r.kept = "other clients changed it (managed by: " + strings.Join(others, ", ") + ")"
-	case r.result.Verb == VerbDelete && failed != nil && failed.Class == Terminal:
-		r.kept, r.result.Failure = "it could not be deleted: "+failed.Message, nil
+	case r.result.Verb == VerbDelete && r.result.isRefused():
+		r.kept, r.result.Failure = "it could not be deleted: "+r.result.Failure.Message, nil
 	case r.contents.Count > 0:
 		r.kept = "it contains objects of others" + counted(r.contents)
 	case r.contents.Failure != nil && r.contents.Failure.Class == Terminal:
 		r.kept = r.contents.Failure.Message
+	case r.contents.Failure != nil:
+		failure := *r.contents.Failure
+		failure.Message += "; to keep the namespace, set missingNamespacesPolicy to create"
+		r.contents.Failure = &failure
 	}
 	return r
 }

@@ -63,7 +63,7 @@ func TestRemovalOfAnOwnedNamespace(t *testing.T) {
 		{
 			"lists the contents again after a failure that may end",
 			edits(ownedNamespace, contentsUnlisted(Transient, WaitAPIError)),
-			"fails (Transient), APIError: no",
+			"fails (Transient), APIError: no; to keep the namespace, set missingNamespacesPolicy to create",
 		},
 		{
 			"releases a namespace that others have changed", edits(ownedNamespace, managedBy("kubectl-label", "rancher")),
@@ -99,6 +99,15 @@ func TestRemovalOfAnOwnedNamespace(t *testing.T) {
 			"Read: its absence must be confirmed (uid u1, version )",
 		},
 		{"forgets a namespace that does not exist", edits(ownedNamespace, confirmedAbsent), "done"},
+		{
+			"forgets a namespace that no watch shows, and that may not be read",
+			edits(ownedNamespace, absent, answered(VerbRead), failed(Terminal, WaitForbidden)), "done",
+		},
+		{
+			"waits for a namespace that no watch shows, and that cannot be read for a time",
+			edits(ownedNamespace, absent, answered(VerbRead), failed(Transient, WaitAPIError)),
+			"fails (Transient), APIError: the API server refused it",
+		},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			d := decide(deleteRules, newScene(r.scene).removal())
@@ -157,6 +166,15 @@ func TestOwnedNamespaceIsRecordedBeforeItIsCreated(t *testing.T) {
 	}
 }
 
+// creationFails makes the creation of the namespace shop fail in this pass.
+func creationFails(class FailureClass) func(*Facts) {
+	return func(f *Facts) {
+		f.Results = map[manifests.Key]Result{shopKey: {
+			Verb: VerbCreateNamespace, Attempts: 1, Failure: &Failure{Class: class, Reason: WaitForbidden},
+		}}
+	}
+}
+
 func TestEntriesOfOwnedNamespaces(t *testing.T) {
 	labelled := Observed{Presence: Present, UID: "u2", Owner: us}
 	for _, c := range []struct {
@@ -170,7 +188,9 @@ func TestEntriesOfOwnedNamespaces(t *testing.T) {
 		{"a namespace without a label is not ours", Observed{Presence: Present, UID: "u1"}, nil, ""},
 		{"a namespace of another component is not ours", Observed{Presence: Present, UID: "u1", Owner: them}, nil, ""},
 		{
-			"an absent namespace is created again, or read when it is removed", Observed{Presence: Absent}, nil,
+			"an absent namespace is created again, or read when it is removed",
+			Observed{Presence: Absent},
+			nil,
 			"/v1/Namespace//shop u=u1 dp=if-empty",
 		},
 		{"the state of the namespace is not known", NotObserved(), nil, "/v1/Namespace//shop u=u1 dp=if-empty"},
@@ -178,6 +198,17 @@ func TestEntriesOfOwnedNamespaces(t *testing.T) {
 			"a namespace is released later if the policy changes", labelled,
 			func(f *Facts) { f.Defaults.MissingNamespaces = metav1alpha1.MissingNamespacesRefuse },
 			"/v1/Namespace//shop u=u2 dp=orphan",
+		},
+		{"a namespace whose creation was refused is not ours", Observed{Presence: Absent}, creationFails(Terminal), ""},
+		{
+			"a namespace whose creation failed for a time may exist",
+			Observed{Presence: Absent},
+			creationFails(Transient),
+			"/v1/Namespace//shop u=u1 dp=if-empty",
+		},
+		{
+			"a namespace that appears after its creation was refused", labelled, creationFails(Terminal),
+			"/v1/Namespace//shop u=u2 dp=if-empty",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -249,6 +280,39 @@ func TestAnOwnedNamespaceStaysForPostDelete(t *testing.T) {
 	stays := stayingForPhase(Facts{PostDelete: []manifests.Object{inside}})
 	if got := slices.IndexFunc(entries, stays); got != 0 || stays(other) || stays(ordinary) {
 		t.Errorf("the stays are %t, %t, %t; want only the first", stays(ownedEntry), stays(other), stays(ordinary))
+	}
+}
+
+// The roles and bindings stay for an object of post-delete with a service account, wherever they are.
+func TestAnOwnedNamespaceStaysWithTheObjectsThatPostDeleteUses(t *testing.T) {
+	job := rendered(t, "batch", "Job", "home", "cleanup", "{template: {spec: {serviceAccountName: cleaner}}}")
+	binding := metav1alpha1.InventoryEntry{
+		Group: rbacGroup, Version: "v1", Kind: "RoleBinding", Namespace: "shop", Name: "cleaner",
+	}
+	settings := metav1alpha1.InventoryEntry{Version: "v1", Kind: "ConfigMap", Namespace: "bank", Name: "settings"}
+	other := ownedEntry
+	other.Name = "bank"
+	stays := stayingForPhase(Facts{
+		PostDelete: []manifests.Object{job},
+		Inventory:  NewInventory([]metav1alpha1.InventoryEntry{ownedEntry, other, binding, settings}),
+	})
+	if !stays(binding) || !stays(ownedEntry) || stays(settings) || stays(other) {
+		t.Errorf("the stays are %t, %t, %t, %t; want only the binding and its namespace",
+			stays(binding), stays(ownedEntry), stays(settings), stays(other))
+	}
+}
+
+// Nothing of the component is in the namespace when it is deleted, so no foreign instance loses its controller.
+func TestForeignInstancesDoNotBlockTheDeletionOfAnOwnedNamespace(t *testing.T) {
+	f := Facts{
+		Owner: us, Reason: ReasonDeleted, Inventory: Inventory{shopKey: ownedEntry},
+		Defaults: Policies{MissingNamespaces: metav1alpha1.MissingNamespacesOwn},
+		Managed:  []manifests.ManagedType{widgets},
+		Foreign:  map[manifests.ManagedType]ForeignInstances{widgets: {Count: 1}},
+	}
+	p := ForDelete(f.seen(func(manifests.Key) Observed { return Observed{Presence: Present, UID: "u1", Owner: us} }))
+	if len(p.Blocked) > 0 || len(p.Actions) != 1 || p.Actions[0].Verb != VerbDelete {
+		t.Errorf("the plan has the blockers %v and the actions %v, want the deletion", p.Blocked, p.Actions)
 	}
 }
 

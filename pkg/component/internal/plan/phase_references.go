@@ -11,10 +11,9 @@ import (
 // them refers to it, because it may give rights to their pods, or because it becomes one of them.
 type stays func(e metav1alpha1.InventoryEntry) bool
 
-// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. The owned namespaces of
-// these objects stay, too. It is not known which
+// stayingForPhase returns the dependents that stay for the objects of the phase post-delete. It is not known which
 // roles a dependent that binds rights gives to whom, so all roles and bindings stay if an object of the phase has a
-// service account.
+// service account. The owned namespaces of all these objects stay, too, because the objects would be lost with them.
 func stayingForPhase(f Facts) stays {
 	referred, kept, hasAccount := map[manifests.Key]bool{}, map[manifests.Key]bool{}, false
 	homes := map[string]bool{}
@@ -28,11 +27,16 @@ func stayingForPhase(f Facts) stays {
 		kept[o.Key] = keepsEntry(f.Inventory[o.Key], o)
 		homes[o.Key.Namespace] = true
 	}
-	return func(e metav1alpha1.InventoryEntry) bool {
+	isUsed := func(e metav1alpha1.InventoryEntry) bool {
 		key := KeyOf(e)
-		isHome := IsOwnedNamespace(e) && homes[e.Name]
-		return e.Phase == "" && (isHome || referred[key] || kept[key] || hasAccount && key.Group == rbacGroup)
+		return e.Phase == "" && (referred[key] || kept[key] || hasAccount && key.Group == rbacGroup)
 	}
+	for _, e := range f.Inventory {
+		if isUsed(e) {
+			homes[e.Namespace] = true
+		}
+	}
+	return func(e metav1alpha1.InventoryEntry) bool { return isUsed(e) || IsOwnedNamespace(e) && homes[e.Name] }
 }
 
 // keepsEntry reports whether a dependent with an entry is not removed before it is applied in a phase: its delete
