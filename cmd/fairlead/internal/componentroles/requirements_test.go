@@ -122,8 +122,13 @@ func TestReleasingAClaimIsAPatch(t *testing.T) {
 func TestOwnedNamespacesAreCreatedDeletedAndReleased(t *testing.T) {
 	own := defaults
 	own.MissingNamespaces = metav1alpha1.MissingNamespacesOwn
-	expect(t, needs(t, own, config).OfAccount(), "  namespaces get,create,patch,delete",
-		"shop  configmaps get,create,patch,delete")
+	n := needs(t, own, config, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: inner}}")
+	expect(t, n.OfAccount(), "  namespaces get,create,patch,delete",
+		"inner  configmaps get,create,patch,delete", "shop  configmaps get,create,patch,delete")
+	n.AccountWatches = true
+	expect(t, n.OfAccount(), "  namespaces get,list,watch,create,patch,delete",
+		"inner  configmaps get,list,watch,create,patch,delete", "inner * * list",
+		"shop  configmaps get,list,watch,create,patch,delete")
 }
 
 func TestEachNamespaceGrantsWhatIsInIt(t *testing.T) {

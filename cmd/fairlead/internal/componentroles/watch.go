@@ -22,7 +22,7 @@ func (r Requirements) watching() []string {
 
 // toProtect returns the grants to find foreign objects before a deletion. The account always lists the instances of
 // additional managed types in all namespaces. If the account watches, it also lists the instances of definitions and
-// the contents of namespaces; otherwise the operator does this.
+// the contents of namespaces, also of those that may belong to the component; otherwise the operator does this.
 func (r Requirements) toProtect() []Grant {
 	var grants []Grant
 	look := func(types []manifests.ManagedType, verbs []string) {
@@ -48,6 +48,13 @@ func (r Requirements) toProtect() []Grant {
 	}
 	for _, e := range r.leaving() {
 		remove(keyOf(e), definedBy(e))
+	}
+	if r.ownsNamespaces() {
+		for _, o := range r.Objects {
+			if o.Key.Namespace != "" && o.Key.Namespace != r.Namespace {
+				remove(manifests.Key{Kind: "Namespace", Name: o.Key.Namespace}, nil)
+			}
+		}
 	}
 	return grants
 }
