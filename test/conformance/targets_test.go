@@ -152,6 +152,27 @@ spec: {storageClassName: "", accessModes: [ReadWriteOnce], resources: {requests:
 			"the target cluster received requests of another user than that of the kubeconfig")
 	})
 
+	It("an owned namespace in another cluster is deleted there with its component", func(ctx SpecContext) {
+		keep(ctx, "far", deployer(ctx, namespace))
+		inner := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace + "-inner"}}
+		g := newGadget(ctx, namespace, "app", within(inner.Name, configMap("settings", "a")), inCluster("far"),
+			func(g *gadget.Gadget) { g.Spec.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesOwn })
+		expectReady(ctx, g)
+		Expect(there.Get(ctx, client.ObjectKeyFromObject(inner), inner)).To(Succeed())
+		Expect(inner.Labels).To(HaveKey(operatorName + "/owner-id"))
+		_, err := get(ctx, "v1", "Namespace", "", inner.Name)
+		Expect(err).To(MatchError(apierrors.IsNotFound, "IsNotFound"))
+		remove(ctx, g)
+		Eventually(ctx, func() (*metav1.Time, error) {
+			err := there.Get(ctx, client.ObjectKeyFromObject(inner), inner)
+			return inner.DeletionTimestamp, err
+		}).ShouldNot(BeNil())
+		// The other cluster has no controller that completes the deletion.
+		inner.Spec.Finalizers = nil
+		Expect(there.SubResource("finalize").Update(ctx, inner)).To(Succeed())
+		expectNotFound(ctx, g)
+	})
+
 	It("a kubeconfig is used only if the identity of the component may read its Secret, at first and "+
 		"after each change", func(ctx SpecContext) {
 		operator := newOperatorName()

@@ -1,13 +1,17 @@
 package applier
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/component/internal/apiservertest"
 	"github.com/fairlead-io/fairlead/pkg/component/internal/plan"
 	"github.com/fairlead-io/fairlead/pkg/manifests"
 )
@@ -86,16 +90,20 @@ func TestAnOwnedNamespaceIsKept(t *testing.T) {
 		{
 			"with objects of others", func(*cluster) {},
 			func(c *cluster) { c.server.Put("v1", "ConfigMap", "bank", "theirs", nil) },
-			[]string{"Delete a", "Orphan bank"}, "it contains objects of others (1): ConfigMap bank/theirs",
+			[]string{"Delete a", "Orphan bank"},
+			"it contains objects of others (1): ConfigMap bank/theirs",
 		},
 		{
 			"because the policy changed", func(*cluster) {},
 			func(c *cluster) { c.request.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesCreate },
-			[]string{"Delete a", "Orphan bank"}, "missingNamespacesPolicy is not own any more, or deletePolicy is not delete",
+			[]string{"Delete a", "Orphan bank"},
+			"missingNamespacesPolicy is not own any more, or deletePolicy is not delete",
 		},
 		{
 			"because it existed before", func(c *cluster) { c.server.Put("v1", "Namespace", "", "bank", nil) },
-			func(*cluster) {}, []string{"Delete a"}, "",
+			func(*cluster) {},
+			[]string{"Delete a"},
+			"",
 		},
 		{
 			"because it has another owner by now", func(*cluster) {},
@@ -107,7 +115,8 @@ func TestAnOwnedNamespaceIsKept(t *testing.T) {
 					return c.client.Observer.Snapshot(c.client.Reader, keys).Of(bankKey).Owner != component.ID()
 				})
 			},
-			[]string{"Delete a"}, "",
+			[]string{"Delete a"},
+			"",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -127,5 +136,37 @@ func TestAnOwnedNamespaceIsKept(t *testing.T) {
 				t.Errorf("the released namespace has the owner %q", owner)
 			}
 		})
+	}
+}
+
+// An older version does not know the policy of an owned namespace. It must release the namespace, even if the
+// namespace is empty.
+func TestAnUnknownPolicyReleasesTheNamespace(t *testing.T) {
+	c := newBank(t, func(*cluster) {})
+	for i := range c.request.Inventory {
+		if e := &c.request.Inventory[i]; plan.KeyOf(*e) == bankKey {
+			e.DeletePolicy = "of-a-newer-version"
+		}
+	}
+	expectVerbs(t, c.apply(), "Orphan bank")
+	expectVerbs(t, c.delete(), "Delete a")
+	if bank := c.bank(); bank == nil || bank.GetLabels()[reconciler+"/"+manifests.LabelOwnerID] != "" {
+		t.Errorf("the namespace was deleted, or is still marked: %v", bank)
+	}
+}
+
+func TestAnOwnedNamespaceWhoseCreationIsRefusedIsNotRecorded(t *testing.T) {
+	c := newCluster(t)
+	c.request.Policies.MissingNamespaces = metav1alpha1.MissingNamespacesOwn
+	c.desire(inBank())
+	c.refuse(func(r apiservertest.Request) error {
+		if r.Method == "POST" && strings.HasSuffix(r.Path, "/namespaces") {
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "namespaces"}, "bank", errors.New("no right"))
+		}
+		return nil
+	})
+	o := c.apply()
+	if log := c.took(); !strings.Contains(log, "record a+bank, POST namespaces") || c.isRecorded(bankKey) {
+		t.Errorf("the log is %s, and the inventory %v; want no entry after the refusal", log, o.Inventory)
 	}
 }
