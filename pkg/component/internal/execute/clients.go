@@ -145,6 +145,11 @@ func (c *clients) delete(
 		// The API server reads the options in the body. The parameter shows the dry run in audit logs.
 		request = request.Param("dryRun", dryRun)
 	}
+	if plan.IsNamespace(a.Key) {
+		// The client waits before it repeats a request that the API server limits. The list of the objects in the namespace
+		// would then be out of date.
+		request = request.MaxRetries(0)
+	}
 	result := request.AbsPath(path).NamespaceIfScoped(a.Key.Namespace, a.Key.Namespace != "").
 		Resource(mapping.Resource.Resource).Name(a.Key.Name).
 		SetHeader("Content-Type", "application/json").SetHeader("Accept", "application/json").

@@ -62,6 +62,9 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	next := s.answers[0]
 	s.answers = s.answers[1:]
 	w.Header().Set("Content-Type", "application/json")
+	if next.code == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
 	w.WriteHeader(next.code)
 	if err := json.NewEncoder(w).Encode(next.body); err != nil {
 		panic(err)

@@ -73,17 +73,22 @@ func TestCreateOwnedNamespaceSetsTheMarks(t *testing.T) {
 		want     []string
 	}{
 		{
-			"creates the namespace", []answer{found(map[string]any{reconciler + "/owner-id": "us"})},
-			plan.VerbCreateNamespace, plan.Present, "us", []string{post},
+			"creates the namespace",
+			[]answer{found(map[string]any{reconciler + "/owner-id": "us"})},
+			plan.VerbCreateNamespace, plan.Present, "us",
+			[]string{post},
 		},
 		{
-			"reads a namespace that another client created", []answer{exists, found(nil)},
-			plan.VerbRead, plan.Present, "", []string{post, get},
+			"reads a namespace that another client created",
+			[]answer{exists, found(nil)},
+			plan.VerbRead, plan.Present, "",
+			[]string{post, get},
 		},
 		{
 			"reads a namespace that an earlier request created",
 			[]answer{exists, found(map[string]any{reconciler + "/owner-id": "us"})},
-			plan.VerbRead, plan.Present, "us", []string{post, get},
+			plan.VerbRead, plan.Present, "us",
+			[]string{post, get},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -190,5 +195,21 @@ func TestForbiddenRequestsInDeletionPhases(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// The list of the objects in a namespace is older with each repetition of the request, so the next pass repeats it.
+func TestDeleteNamespaceSendsOneRequest(t *testing.T) {
+	server := &apiServer{answers: []answer{status(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests)}}
+	e, _ := server.executor(t)
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, meta.RESTScopeRoot)
+	e.writer.clients.mapper = mapper
+	got := e.Run(t.Context(), nil, []plan.Action{{
+		Verb: plan.VerbDelete, Key: manifests.Key{Kind: "Namespace", Name: "shop"}, Version: "v1", Owner: "us",
+	}})[0]
+	checkResult(t, got, plan.VerbDelete, plan.Unknown, "TooManyRequests")
+	if diff := cmp.Diff([]string{"DELETE /api/v1/namespaces/shop"}, server.verbs()); diff != "" {
+		t.Error(diff)
 	}
 }
