@@ -27,8 +27,15 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace metav1
 	resources = slices.DeleteFunc(resources, func(r discovery.Resource) bool {
 		return !r.Namespaced || transientTypes[r.GroupResource()]
 	})
+	var listed map[schema.GroupKind]bool
+	if plan.IsOwnedNamespace(namespace) {
+		listed = make(map[schema.GroupKind]bool, len(resources))
+		for _, r := range resources {
+			listed[r.GroupKind()] = true
+		}
+	}
 	found, err := discovery.ForEach(resources, func(r discovery.Resource) ([]inspect.Instance, error) {
-		return p.contentsOf(ctx, r, namespace)
+		return p.contentsOf(ctx, r, namespace.Name, listed)
 	})
 	if err != nil {
 		return plan.Contents{Failure: unlisted(err)}
@@ -40,12 +47,12 @@ func (p *Protector) contents(ctx context.Context, f plan.Facts, namespace metav1
 	return plan.Contents{Count: rest.Count, Keys: rest.Keys}
 }
 
-// contentsOf lists the objects of one type that would be lost with a namespace. It sets no limit, but reads all pages,
-// because the server of an aggregated API may limit its lists itself.
+// contentsOf lists the objects of one type that would be lost with a namespace; see isIncidental. It sets no limit, but
+// reads all pages, because the server of an aggregated API may limit its lists itself.
 func (p *Protector) contentsOf(
-	ctx context.Context, r discovery.Resource, namespace metav1alpha1.InventoryEntry,
+	ctx context.Context, r discovery.Resource, namespace string, listed map[schema.GroupKind]bool,
 ) ([]inspect.Instance, error) {
-	resource := p.client.Reader.Metadata.Resource(r.GroupVersionResource).Namespace(namespace.Name)
+	resource := p.client.Reader.Metadata.Resource(r.GroupVersionResource).Namespace(namespace)
 	var instances []inspect.Instance
 	for options := (metav1.ListOptions{}); ; {
 		list, err := resource.List(ctx, options)
@@ -53,7 +60,7 @@ func (p *Protector) contentsOf(
 			return nil, fmt.Errorf("list %s: %w", r.GroupResource(), err)
 		}
 		for i := range list.Items {
-			if !p.isIncidental(r, &list.Items[i], plan.IsOwnedNamespace(namespace)) {
+			if !p.isIncidental(r, &list.Items[i], listed) {
 				instances = append(instances, inspect.InstanceOf(r.GroupKind(), &list.Items[i]))
 			}
 		}
@@ -88,15 +95,19 @@ var transientTypes = map[schema.GroupResource]bool{
 }
 
 // isIncidental reports whether an object may be lost with its namespace. An object may be lost if it is being deleted,
-// has a controller in its owner references, or is of a sort that a controller creates in every namespace. In an owned
-// namespace, the controller must be an object of the same namespace, because only such a controller is listed itself.
-// An object there whose deletion is to leave its own objects is not incidental, because these still refer to it.
-func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMetadata, owned bool) bool {
+// has a controller in its owner references, or is of a sort that a controller creates in every namespace. For an owned
+// namespace, listed contains the types that are listed; otherwise it is nil. The controller of an object in an owned
+// namespace must have one of these types, so that the list contains the controller itself. An object there whose
+// deletion is to leave its own objects is not incidental, because these still refer to it.
+func (p *Protector) isIncidental(
+	r discovery.Resource, m *metav1.PartialObjectMetadata, listed map[schema.GroupKind]bool,
+) bool {
+	owned := listed != nil
 	if m.DeletionTimestamp != nil {
 		return !owned || !slices.Contains(m.Finalizers, metav1.FinalizerOrphanDependents)
 	}
 	controller := metav1.GetControllerOfNoCopy(m)
-	if controller != nil && !(owned && p.isElsewhere(controller)) {
+	if controller != nil && (!owned || listed[kindOf(controller)]) {
 		return true
 	}
 	_, token := m.Annotations["kubernetes.io/service-account.name"]
@@ -106,9 +117,6 @@ func (p *Protector) isIncidental(r discovery.Resource, m *metav1.PartialObjectMe
 	return slices.ContainsFunc(p.incidental, func(i Incidental) bool { return i.matches(r.GroupKind(), m) })
 }
 
-// isElsewhere reports whether a controller is not in the namespace of its objects, as far as is known: its type has no
-// namespaces, or is not served.
-func (p *Protector) isElsewhere(controller *metav1.OwnerReference) bool {
-	scope, err := p.client.Discovery.Scope(schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind))
-	return err != nil || scope != manifests.ScopeNamespaced
+func kindOf(controller *metav1.OwnerReference) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(controller.APIVersion, controller.Kind).GroupKind()
 }

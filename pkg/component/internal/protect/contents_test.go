@@ -92,12 +92,15 @@ func TestObjectsOfAControllerInAnOwnedNamespace(t *testing.T) {
 		},
 		{"a controller without a namespace", map[string]any{"apiVersion": "v1", "kind": "Namespace"}, owned, 1},
 		{
-			"a controller of a type that is not served", map[string]any{"apiVersion": "example.org/v1", "kind": "Tenant"},
+			"a controller of a type that is not served",
+			map[string]any{"apiVersion": "example.org/v1", "kind": "Tenant"},
 			owned, 1,
 		},
+		{"a controller whose objects are not listed", map[string]any{"apiVersion": "v1", "kind": "Event"}, owned, 1},
 		{
 			"a controller without a namespace, in a namespace that is a dependent",
-			map[string]any{"apiVersion": "v1", "kind": "Namespace"}, namespace, 0,
+			map[string]any{"apiVersion": "v1", "kind": "Namespace"},
+			namespace, 0,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

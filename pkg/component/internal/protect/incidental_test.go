@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/fairlead-io/fairlead/pkg/component/internal/discovery"
 )
@@ -89,7 +90,7 @@ func TestIncidentalObjects(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := discovery.Resource{Kind: c.kind}
 			r.Group = c.group
-			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}, false); got != c.want {
+			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: c.meta}, nil); got != c.want {
 				t.Errorf("isIncidental returned %t, want the opposite", got)
 			}
 		})
@@ -109,18 +110,23 @@ func TestDeletedObjectsInAnOwnedNamespace(t *testing.T) {
 		{"an object with a finalizer", []string{"example.com/backup"}, true, true},
 		{
 			"an object that leaves its own objects blocks the deletion of the namespace",
-			[]string{metav1.FinalizerOrphanDependents}, true, false,
+			[]string{metav1.FinalizerOrphanDependents},
+			true, false,
 		},
 		{
 			"an object that leaves its own objects, in a namespace that is a dependent",
-			[]string{metav1.FinalizerOrphanDependents}, false, true,
+			[]string{metav1.FinalizerOrphanDependents},
+			false, true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			meta := metav1.ObjectMeta{Name: "web", DeletionTimestamp: &now, Finalizers: c.finalizers}
-			got := p.isIncidental(
-				discovery.Resource{Kind: "ReplicaSet"}, &metav1.PartialObjectMetadata{ObjectMeta: meta}, c.owned)
-			if got != c.want {
+			r := discovery.Resource{Kind: "ReplicaSet"}
+			var listed map[schema.GroupKind]bool
+			if c.owned {
+				listed = map[schema.GroupKind]bool{r.GroupKind(): true}
+			}
+			if got := p.isIncidental(r, &metav1.PartialObjectMetadata{ObjectMeta: meta}, listed); got != c.want {
 				t.Errorf("isIncidental returned %t, want the opposite", got)
 			}
 		})
