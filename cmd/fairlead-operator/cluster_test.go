@@ -98,7 +98,7 @@ func startOperatorWithLog(log io.Writer, args ...string) (stop func() error) {
 	GinkgoHelper()
 	args = append([]string{
 		"--kubeconfig=" + identity.Kubeconfig, "--leader-elect", "--leader-election-namespace=" + operatorNamespace,
-		"--metrics-bind-address=0", "--health-probe-bind-address=0",
+		"--metrics-bind-address=0", "--health-probe-bind-address=0", "--allow-address=127.0.0.0/8",
 	}, args...)
 	command := exec.Command(os.Args[0], args...)
 	command.Env = append(os.Environ(), runAsOperator+"=1")

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -152,6 +153,27 @@ var _ = Describe("An archive outside the cluster", func() {
 		Eventually(status(ctx, component)).WithTimeout(soon).Should(And(
 			HavePrefix("Stalled FetchFailed: "), ContainSubstring(from.HTTP.SHA256), ContainSubstring(other.HTTP.SHA256)))
 		Expect(level(ctx, namespace)()).To(Equal("one"))
+	}, SpecTimeout(time.Minute))
+
+	It("is not fetched from an address that is refused by default", func(ctx SpecContext) {
+		// The flags of the specs allow addresses of IPv4 only.
+		listener, err := net.Listen("tcp", "[::1]:0")
+		if err != nil {
+			Skip("the host has no IPv6: " + err.Error())
+		}
+		archive, from := packed(server, "First")
+		server.has(archive, http.StatusOK)
+		refused := httptest.NewUnstartedServer(server)
+		Expect(refused.Listener.Close()).To(Succeed())
+		refused.Listener = listener
+		refused.Start()
+		DeferCleanup(refused.Close)
+		from.HTTP.URL = refused.URL + "/app.tgz"
+		component := create(ctx, from)
+		Eventually(status(ctx, component)).WithTimeout(soon).Should(Equal(
+			"Stalled FetchFailed: fetch the source: " + from.HTTP.URL + ": the address of host ::1 is refused (loopback): " +
+				"use another host, or ask the administrator to allow the address"))
+		Expect(server.asked()).To(BeZero())
 	}, SpecTimeout(time.Minute))
 
 	It("whose server is slow blocks neither other components nor the deletion of its component", func(ctx SpecContext) {

@@ -38,6 +38,7 @@ type options struct {
 	observeNamespaces       []string
 	ownDeployment           string
 	fetch                   fetch.Options
+	addresses               addressOptions
 	quotas                  quotaOptions
 	componentMetrics        bool
 	dependentEvents         bool
@@ -105,6 +106,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	flags.DurationVar(&o.fetch.Timeout, "fetch-timeout", fetch.DefaultTimeout, "maximum time to fetch an archive")
 	flags.Int64Var(&o.fetch.ArchiveBytes, "fetch-max-bytes", fetch.DefaultArchiveBytes,
 		"maximum size of a fetched archive")
+	o.addresses.bind(flags)
 	o.rendering.bind(flags)
 	o.quotas.bind(flags)
 	o.bindEventSources(flags)
@@ -171,7 +173,8 @@ func parseOptions(args []string) (options, error) {
 		return options{}, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	err := errors.Join(
-		o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate())
+		o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate(),
+		o.addresses.parse())
 	if err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

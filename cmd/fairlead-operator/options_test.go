@@ -115,6 +115,17 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 			[]string{"--leader-election-namespace=x"},
 			"fairlead-operator: --leader-election-namespace=x: it needs --leader-elect; --help lists the flags\n",
 		},
+		{
+			[]string{"--allow-address=10.1.2.3/8", "--deny-address=example.com", "--allow-address=::ffff:10.0.0.1"},
+			"fairlead-operator: --allow-address: \"10.1.2.3/8\": the range begins at another address: write 10.0.0.0/8, or the " +
+				"address alone; --allow-address: \"::ffff:10.0.0.1\": write it as IPv4: 10.0.0.1; --deny-address: " +
+				"\"example.com\": want an address such as 10.1.2.3 or fd00::1, or a range such as 10.0.0.0/8; --help lists " +
+				"the flags\n",
+		},
+		{
+			[]string{"--allow-address=10.0.0.0/8", "--deny-address=10.0.0.0/8"},
+			"fairlead-operator: 10.0.0.0/8 is both allowed and denied: remove one of the two; --help lists the flags\n",
+		},
 		{[]string{"--zap-log-level=loud"}, "fairlead-operator: invalid value \"loud\" for flag -zap-log-level: invalid " +
 			"log level \"loud\"; --help lists the flags\n"},
 	} {

@@ -58,7 +58,7 @@ func serve(ctx context.Context, o options) error {
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Limiter: o.rateLimit.limiter(), Writers: o.maxConcurrentWrites,
 		RenderedBytes: o.maxRenderedBytes, StatusInventory: o.maxStatusInventory, IdleInventory: idle,
-		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetch, PollHosts: o.pollHosts,
+		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetching(), PollHosts: o.pollHosts,
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
 		DependentEvents: o.dependentEvents,

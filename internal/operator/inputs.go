@@ -152,12 +152,13 @@ func (p *poller) askAll(name types.NamespacedName) {
 	p.values.Refresh(name)
 }
 
-// newPoller returns a poller, whose values are an event source. It sends requests to the given hosts only.
+// newPoller returns a poller, whose values are an event source. It sends requests to the given hosts only. These hosts,
+// and not the policy of addresses, limit polls.
 func newPoller(o fetch.Options, hosts PollHosts) *poller {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
 	}
-	o.Transport = hostCheck{hosts, o.Transport}
+	o.Transport, o.Addresses = hostCheck{hosts, o.Transport}, nil
 	p := &poller{client: fetch.NewHTTP(o), calls: lru.New(maxCalls)}
 	p.values = eventsource.PollingEach(polledInput, eventsource.PollOptions[*v1alpha1.Component, polled]{
 		Fetch: p.fetch,

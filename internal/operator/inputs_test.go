@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/fairlead-io/fairlead/api/v1alpha1"
+	"github.com/fairlead-io/fairlead/pkg/addresses"
 	"github.com/fairlead-io/fairlead/pkg/generator"
 	"github.com/fairlead-io/fairlead/pkg/source/fetch"
 )
@@ -104,7 +105,8 @@ func TestACallIsNotLostWithTheValuesOfAFetch(t *testing.T) {
 		_, _ = fmt.Fprint(w, requests.Add(1))
 	}))
 	defer server.Close()
-	p := newPoller(fetch.Options{}, PollHosts{"127.0.0.1"})
+	// The hosts limit polls, and the policy of addresses does not.
+	p := newPoller(fetch.Options{Addresses: &addresses.Policy{}}, PollHosts{"127.0.0.1"})
 	c := withInputs()
 	c.Spec.Inputs = []v1alpha1.Input{
 		{Name: "often", Poll: &v1alpha1.PollInput{URL: server.URL, Interval: &metav1.Duration{Duration: time.Minute}}},

@@ -58,6 +58,7 @@ func startOperator(ctx context.Context, n *narrator, s operatorSettings) (*opera
 		"--kubeconfig="+identity.Kubeconfig,
 		"--metrics-bind-address=0",
 		"--health-probe-bind-address=0",
+		"--allow-address=127.0.0.0/8", // Servers of users listen on the host on which the operator runs.
 	)
 	process, err := program.StartOperator(s.log, arguments, s.ended)
 	if err != nil {

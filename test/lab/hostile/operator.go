@@ -63,7 +63,7 @@ func startOperator(w *world) (*operator, error) {
 	var err error
 	o.process, err = program.StartProgram("/bin/sh", w.log, append(arguments,
 		"--kubeconfig="+w.kubeconfig, "--metrics-bind-address=0", "--health-probe-bind-address="+o.probes,
-		"--pprof-bind-address="+o.profiles,
+		"--pprof-bind-address="+o.profiles, "--allow-address=127.0.0.0/8",
 		"--rendering-processes=2", fmt.Sprintf("--rendering-memory-bytes=%d", renderingMemory*mebibyte),
 	), func(cause error) {
 		if !o.stopped.Swap(true) {
