@@ -52,6 +52,12 @@
 {{- end }}
 - --fetch-timeout={{ .Values.fetch.timeout }}
 - --fetch-max-bytes={{ .Values.fetch.maxBytes | int64 }}
+{{- range .Values.addresses.allow }}
+- {{ printf "--allow-address=%s" . | quote }}
+{{- end }}
+{{- range .Values.addresses.deny }}
+- {{ printf "--deny-address=%s" . | quote }}
+{{- end }}
 {{- with .Values.tracing.endpoint }}
 - --tracing-endpoint={{ . }}
 - --tracing-sampling-ratio={{ $.Values.tracing.samplingRatio }}
