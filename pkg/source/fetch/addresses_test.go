@@ -2,10 +2,12 @@ package fetch_test
 
 import (
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	metav1alpha1 "github.com/fairlead-io/fairlead/api/meta/v1alpha1"
@@ -97,5 +99,53 @@ func TestTheErrorOfARefusedAddressHasAType(t *testing.T) {
 	refused, ok := errors.AsType[*addresses.Error](err)
 	if !ok || *refused != (addresses.Error{Host: "127.0.0.1", Rule: addresses.Loopback}) {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsQuoteNoResponseOfALimitedAddress(t *testing.T) {
+	raw := func(text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			connection, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(connection, text)
+			_ = connection.Close()
+		}
+	}
+	protected := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(protected.Close)
+	for name, c := range map[string]struct{ url, want string }{
+		"a banner": {
+			url:  serve(t, raw("SSH-2.0-secret\r\n")).URL,
+			want: "the response of the server cannot be read",
+		},
+		"a status text": {
+			url:  serve(t, raw("HTTP/1.1 404 secret\r\nContent-Length: 0\r\n\r\n")).URL,
+			want: "the server answered 404 Not Found; check the URL",
+		},
+		"a status without a name": {
+			url:  serve(t, raw("HTTP/1.1 499 secret\r\nContent-Length: 0\r\n\r\n")).URL,
+			want: "the server answered 499",
+		},
+		"a location": {
+			url:  serve(t, raw("HTTP/1.1 302 Found\r\nLocation: secret://secret/\r\nContent-Length: 0\r\n\r\n")).URL,
+			want: "the response of the server cannot be read",
+		},
+		"a certificate": {
+			url:  protected.URL,
+			want: "the server is not trusted: the certificate is signed by an unknown authority",
+		},
+		"a server without TLS": {
+			url:  strings.Replace(serve(t, http.NotFound).URL, "http:", "https:", 1),
+			want: "the server does not use TLS",
+		},
+		"no response": {url: serve(t, raw("")).URL, want: "EOF"},
+	} {
+		_, err := fetch.NewHTTP(fetch.Options{Addresses: only("127.0.0.1")}).
+			Fetch(t.Context(), metav1alpha1.SourceReference{URL: c.url})
+		if got := textOf(err); got != c.url+": "+c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
 	}
 }

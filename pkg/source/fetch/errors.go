@@ -1,12 +1,17 @@
 package fetch
 
 import (
+	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fairlead-io/fairlead/pkg/addresses"
@@ -30,14 +35,17 @@ func (e *passing) Unwrap() error             { return e.cause }
 func (e *passing) RetryAfter() time.Duration { return e.after }
 
 // unreached converts an error of net/http about a request for a URL. It omits the URL, because its query may contain a
-// credential.
-func unreached(err error, asked string) error {
+// credential. If addresses are limited, it omits what the server sent, too.
+func (h *HTTP) unreached(err error, asked string) error {
 	redirected := false
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err, redirected = wrapped.Err, wrapped.URL != asked
 	}
 	forbidden, isForbidden := errors.AsType[*addresses.Error](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	if h.options.Addresses != nil {
+		err = withoutAnswer(err)
+	}
 	switch {
 	case isForbidden && redirected:
 		// The server chose the host, and may be one that only the operator can reach. So the error does not name the host.
@@ -52,9 +60,37 @@ func unreached(err error, asked string) error {
 	return &passing{cause: err}
 }
 
+// errAnswer stands for errors whose text can contain a part of a response.
+var errAnswer = errors.New("the response of the server cannot be read")
+
+// withoutAnswer replaces an error whose text can contain a part of a response. The server may be one that only the
+// operator can reach: net/http quotes the first line of a response that is not HTTP, and crypto/x509 quotes names in a
+// certificate.
+func withoutAnswer(err error) error {
+	_, ofOtherHost := errors.AsType[x509.HostnameError](err)
+	_, ofUnknownAuthority := errors.AsType[x509.UnknownAuthorityError](err)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
+	_, network := errors.AsType[net.Error](err)
+	switch {
+	case ofOtherHost:
+		return errors.New("the certificate is for another host")
+	case ofUnknownAuthority:
+		return errors.New("the certificate is signed by an unknown authority")
+	case untrusted, network, errors.Is(err, errRedirect), errors.Is(err, errUnlimited), errors.Is(err, context.Canceled),
+		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case noTLS, errors.Is(err, http.ErrSchemeMismatch):
+		return errors.New("the server does not use TLS")
+	}
+	return errAnswer
+}
+
 // refused returns the error for a response whose status code is not 200.
 func refused(response *http.Response) error {
-	err := fmt.Errorf("the server answered %s", response.Status)
+	// The server chose the text in response.Status.
+	status := strings.TrimSpace(fmt.Sprint(response.StatusCode, " ", http.StatusText(response.StatusCode)))
+	err := errors.New("the server answered " + status)
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
 		return &passing{cause: err, after: retryAfter(response)}

@@ -174,7 +174,7 @@ func (h *HTTP) fetch(ctx context.Context, ref metav1alpha1.SourceReference) (fs.
 	missed.ask(request, ref.SHA256)
 	response, err := h.client.Do(request)
 	if err != nil {
-		return nil, unreached(err, request.URL.String())
+		return nil, h.unreached(err, request.URL.String())
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusNotModified && missed.digest != "" {
@@ -216,7 +216,7 @@ func (h *HTTP) get(ctx context.Context, url string, limit int64) ([]byte, error)
 	}
 	response, err := h.client.Do(request)
 	if err != nil {
-		return nil, unreached(err, request.URL.String())
+		return nil, h.unreached(err, request.URL.String())
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
@@ -227,7 +227,7 @@ func (h *HTTP) get(ctx context.Context, url string, limit int64) ([]byte, error)
 	case budget.Refused(err):
 		return nil, err
 	case err != nil:
-		return nil, unreached(err, "")
+		return nil, h.unreached(err, "")
 	case int64(len(body)) > limit:
 		return nil, fmt.Errorf("the response is larger than the limit of %d bytes", limit)
 	}
@@ -245,7 +245,7 @@ func (h *HTTP) read(ctx context.Context, response *http.Response) ([]byte, error
 		return nil, err
 	}
 	if err != nil {
-		return nil, unreached(err, "")
+		return nil, h.unreached(err, "")
 	}
 	if int64(len(archive)) > h.options.ArchiveBytes {
 		return nil, tooLarge
