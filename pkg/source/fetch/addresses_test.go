@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -115,6 +116,8 @@ func TestErrorsQuoteNoResponseOfALimitedAddress(t *testing.T) {
 	}
 	protected := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(protected.Close)
+	down := serve(t, http.NotFound)
+	down.Close()
 	for name, c := range map[string]struct{ url, want string }{
 		"a banner": {
 			url:  serve(t, raw("SSH-2.0-secret\r\n")).URL,
@@ -132,6 +135,14 @@ func TestErrorsQuoteNoResponseOfALimitedAddress(t *testing.T) {
 			url:  serve(t, raw("HTTP/1.1 302 Found\r\nLocation: secret://secret/\r\nContent-Length: 0\r\n\r\n")).URL,
 			want: "the response of the server cannot be read",
 		},
+		"the host of a redirect": {
+			url:  serve(t, http.RedirectHandler("http://127.0.0.1:99999/secret", http.StatusFound).ServeHTTP).URL,
+			want: "the host of the redirect cannot be reached",
+		},
+		"the host of a redirect that is down": {
+			url:  serve(t, http.RedirectHandler(down.URL, http.StatusFound).ServeHTTP).URL,
+			want: "the host of the redirect cannot be reached: connection refused",
+		},
 		"a certificate": {
 			url:  protected.URL,
 			want: "the server is not trusted: the certificate is signed by an unknown authority",
@@ -147,5 +158,31 @@ func TestErrorsQuoteNoResponseOfALimitedAddress(t *testing.T) {
 		if got := textOf(err); got != c.url+": "+c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
+	}
+}
+
+func TestTheStatusCodeOfAProxyIsShown(t *testing.T) {
+	proxy := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusProxyAuthRequired) })
+	place, err := url.Parse(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{Proxy: http.ProxyURL(place)}
+	_, err = fetch.NewHTTP(fetch.Options{Addresses: &addresses.Policy{}, Transport: transport}).
+		Fetch(t.Context(), metav1alpha1.SourceReference{URL: "https://archives.example.com/a.tgz"})
+	const want = "https://archives.example.com/a.tgz: the proxy answered 407 Proxy Authentication Required"
+	if _, passing := isPassing(err); textOf(err) != want || !passing {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsQuoteNoSchemeOfARedirect(t *testing.T) {
+	server := httptest.NewTLSServer(http.RedirectHandler("secret://secret/", http.StatusFound))
+	t.Cleanup(server.Close)
+	_, err := fetch.NewHTTP(fetch.Options{Transport: server.Client().Transport}).
+		Fetch(t.Context(), metav1alpha1.SourceReference{URL: server.URL})
+	want := server.URL + ": redirect refused: the server redirects from https to another scheme"
+	if got := textOf(err); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

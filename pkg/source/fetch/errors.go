@@ -1,13 +1,9 @@
 package fetch
 
 import (
-	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -44,7 +40,7 @@ func (h *HTTP) unreached(err error, asked string) error {
 	forbidden, isForbidden := errors.AsType[*addresses.Error](err)
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	if h.options.Addresses != nil {
-		err = withoutAnswer(err)
+		err = withoutAnswer(err, redirected)
 	}
 	switch {
 	case isForbidden && redirected:
@@ -60,37 +56,9 @@ func (h *HTTP) unreached(err error, asked string) error {
 	return &passing{cause: err}
 }
 
-// errAnswer stands for errors whose text can contain a part of a response.
-var errAnswer = errors.New("the response of the server cannot be read")
-
-// withoutAnswer replaces an error whose text can contain a part of a response. The server may be one that only the
-// operator can reach: net/http quotes the first line of a response that is not HTTP, and crypto/x509 quotes names in a
-// certificate.
-func withoutAnswer(err error) error {
-	_, ofOtherHost := errors.AsType[x509.HostnameError](err)
-	_, ofUnknownAuthority := errors.AsType[x509.UnknownAuthorityError](err)
-	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	_, noTLS := errors.AsType[tls.RecordHeaderError](err)
-	_, network := errors.AsType[net.Error](err)
-	switch {
-	case ofOtherHost:
-		return errors.New("the certificate is for another host")
-	case ofUnknownAuthority:
-		return errors.New("the certificate is signed by an unknown authority")
-	case untrusted, network, errors.Is(err, errRedirect), errors.Is(err, errUnlimited), errors.Is(err, context.Canceled),
-		errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return err
-	case noTLS, errors.Is(err, http.ErrSchemeMismatch):
-		return errors.New("the server does not use TLS")
-	}
-	return errAnswer
-}
-
 // refused returns the error for a response whose status code is not 200.
 func refused(response *http.Response) error {
-	// The server chose the text in response.Status.
-	status := strings.TrimSpace(fmt.Sprint(response.StatusCode, " ", http.StatusText(response.StatusCode)))
-	err := errors.New("the server answered " + status)
+	err := errors.New("the server answered " + statusText(response.StatusCode))
 	switch code := response.StatusCode; {
 	case code == http.StatusTooManyRequests, code == http.StatusRequestTimeout, code >= http.StatusInternalServerError:
 		return &passing{cause: err, after: retryAfter(response)}
@@ -103,6 +71,11 @@ func refused(response *http.Response) error {
 		return fmt.Errorf("%w; check the URL", err)
 	}
 	return err
+}
+
+// statusText returns a status code with its name in the standard. The text in a response is that of its server.
+func statusText(code int) string {
+	return strings.TrimSpace(fmt.Sprint(code, " ", http.StatusText(code)))
 }
 
 // retryAfter returns the delay in the Retry-After header in seconds, up to one hour.

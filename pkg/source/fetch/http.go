@@ -110,6 +110,10 @@ func limited(transport http.RoundTripper, policy addresses.Policy) http.RoundTri
 	if !ok {
 		return unlimited{}
 	}
+	if known.OnProxyConnectResponse == nil {
+		known = known.Clone()
+		known.OnProxyConnectResponse = checkProxyAnswer
+	}
 	return policy.Transport(known)
 }
 
@@ -124,10 +128,13 @@ func checkRedirect(request *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("%w: more than %d redirects", errRedirect, maxRedirects)
-	case via[len(via)-1].URL.Scheme == "https" && request.URL.Scheme != "https":
-		return fmt.Errorf("%w: the server redirects from https to %s", errRedirect, request.URL.Scheme)
+	case via[len(via)-1].URL.Scheme != "https", request.URL.Scheme == "https":
+		return nil
+	case request.URL.Scheme == "http":
+		return fmt.Errorf("%w: the server redirects from https to http", errRedirect)
 	}
-	return nil
+	// The server chose the text of the scheme.
+	return fmt.Errorf("%w: the server redirects from https to another scheme", errRedirect)
 }
 
 // Fetched returns a source from the cache.
