@@ -7,5 +7,6 @@
 // broadcast addresses, and allows private ranges. A proxy resolves names itself, so behind a proxy only addresses in
 // URLs and a few well-known names are checked.
 //
-// Errors name the host in the URL and the rule, and neither resolved addresses nor DNS servers.
+// Errors name the host in the URL and the rule, and neither resolved addresses nor DNS servers. Errors of connections
+// to a proxy are those of net/http, which name the address of the proxy.
 package addresses

@@ -11,8 +11,9 @@ import (
 )
 
 // Transport returns a copy of a transport that connects only to addresses that the policy allows. It shares no
-// connection with the original. The copy dials itself, so it ignores the functions of the original that dial; nil means
-// http.DefaultTransport, or an empty transport if http.DefaultTransport is of another type.
+// connection with the original, and has none of its registered protocols. Without a proxy the copy dials itself, and
+// ignores the functions of the original that dial. Nil means http.DefaultTransport, or an empty transport if
+// http.DefaultTransport is of another type.
 //
 // The proxies of the original are used, and the policy does not apply to the address of a proxy, because no user chose
 // it. A proxy resolves the names itself. So only addresses in URLs, names of the own host and names of metadata

@@ -174,6 +174,17 @@ func TestThePoolForHTTP2OfTheOriginalIsNotUsed(t *testing.T) {
 	}
 }
 
+func TestRegisteredProtocolsOfTheOriginalAreNotUsed(t *testing.T) {
+	original := &http.Transport{}
+	original.RegisterProtocol("file", http.NewFileTransport(http.Dir(t.TempDir())))
+	if _, err := get(t, original, "file:///"); err != nil {
+		t.Fatalf("the original: %v", err)
+	}
+	if _, err := get(t, addresses.Policy{}.Transport(original), "file:///"); err == nil {
+		t.Error("the protocol is used")
+	}
+}
+
 func TestThroughAProxyOnlyHostsInURLsAreChecked(t *testing.T) {
 	proxy, requests := counted(t, "127.0.0.1:0", func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "proxied "+r.URL.Host)
