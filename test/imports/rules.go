@@ -64,6 +64,10 @@ var rooms = []room{
 		"internal/validate/values", "values and a schema; its library of expressions asks for a context",
 		"internal/bounded", "k8s.io/client-go/dynamic/... net net/http",
 	},
+	{
+		"internal/notification", "Events that others make; it decides nothing",
+		"api/meta/v1alpha1 internal/backoff internal/version pkg/addresses", "",
+	},
 	{"pkg/component/internal/rights", "one error", "internal/apitext", ""},
 	{
 		"pkg/component/internal/serverrules", "tables about built-in types",
