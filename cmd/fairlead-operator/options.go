@@ -41,7 +41,7 @@ type options struct {
 	addresses               addressOptions
 	quotas                  quotaOptions
 	componentMetrics        bool
-	dependentEvents         bool
+	events                  eventOptions
 	rendering               renderingOptions
 	tracing                 tracingOptions
 	showVersion             bool
@@ -116,9 +116,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 		true,
 		"export metrics of each component, with four series each",
 	)
-	flags.BoolVar(&o.dependentEvents, "dependent-events", false,
-		"also create Events about dependents that were adopted, were repaired, or failed: one for each reason and revision, "+
-			"and at most ten for each component, reason and revision")
+	o.events.bind(flags)
 	flags.StringVar(&o.tracing.endpoint, "tracing-endpoint", "",
 		"URL of an OpenTelemetry collector for traces over HTTP, such as http://collector:4318; the default is in the\n"+
 			"environment variable OTEL_EXPORTER_OTLP_ENDPOINT; without a URL there are no traces")
@@ -174,7 +172,7 @@ func parseOptions(args []string) (options, error) {
 	}
 	err := errors.Join(
 		o.validateBounds(), o.quotas.validate(), o.validateNames(), o.validateObserve(), o.webhook.validate(),
-		o.addresses.parse())
+		o.addresses.parse(), o.events.validate())
 	if err != nil {
 		return options{}, errors.New(strings.ReplaceAll(err.Error(), "\n", "; "))
 	}

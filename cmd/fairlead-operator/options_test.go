@@ -102,6 +102,16 @@ func TestBadUsageIsOneLineAndCode2(t *testing.T) {
 		{[]string{"--tracing-endpoint=collector:4318"}, "fairlead-operator: --tracing-endpoint=collector:4318: want a URL " +
 			"such as http://collector:4318; --help lists the flags\n"},
 		{
+			[]string{"--events-address=http://me:hidden@events.example.com/#hidden", "--max-concurrent-writes=0"},
+			"fairlead-operator: --max-concurrent-writes=0: want 1 or more; --events-address: want a URL without user and " +
+				"password; want a URL without a fragment (#); --help lists the flags\n",
+		},
+		{
+			[]string{"--events-address=notification-controller"},
+			"fairlead-operator: --events-address: want a URL such as " +
+				"http://notification-controller.flux-system.svc.cluster.local; --help lists the flags\n",
+		},
+		{
 			[]string{"--tracing-sampling-ratio=2"},
 			"fairlead-operator: --tracing-sampling-ratio=2: want a number from 0 to 1; --help lists the flags\n",
 		},

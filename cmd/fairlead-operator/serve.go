@@ -54,6 +54,11 @@ func serve(ctx context.Context, o options) error {
 		return fmt.Errorf("set up tracing: %w", err)
 	}
 	defer stopTracing()
+	mgr, stopPosting, err := o.events.post(ctx, mgr)
+	if err != nil {
+		return fmt.Errorf("set up the posts of Events: %w", err)
+	}
+	defer stopPosting()
 	isolation, budget := o.rendering.divide(memoryLimit(cgroupFiles))
 	setup := operator.Options{
 		MaxConcurrentReconciles: o.maxConcurrentReconciles, Limiter: o.rateLimit.limiter(), Writers: o.maxConcurrentWrites,
@@ -61,7 +66,7 @@ func serve(ctx context.Context, o options) error {
 		DefaultServiceAccount: o.defaultServiceAccount, Fetch: o.fetching(), PollHosts: o.pollHosts,
 		WatchScope: o.observe, WatchNamespaces: o.observeNamespaces,
 		TracerProvider: traces, OwnDeployment: o.self(), SkipComponentMetrics: !o.componentMetrics,
-		DependentEvents: o.dependentEvents,
+		DependentEvents: o.events.dependents,
 		Isolation:       isolation, MemoryBudget: budget, Quotas: o.quotas.forOperator(),
 	}
 	if o.webhook.enabled() {

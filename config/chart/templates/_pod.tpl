@@ -58,6 +58,9 @@
 {{- range .Values.addresses.deny }}
 - {{ printf "--deny-address=%s" . | quote }}
 {{- end }}
+{{- with .Values.events.address }}
+- --events-address={{ . }}
+{{- end }}
 {{- with .Values.tracing.endpoint }}
 - --tracing-endpoint={{ . }}
 - --tracing-sampling-ratio={{ $.Values.tracing.samplingRatio }}
