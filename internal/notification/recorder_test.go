@@ -69,21 +69,24 @@ func TestARecorderCreatesAndPostsEvents(t *testing.T) {
 			func(r eventrecorder.EventRecorder) {
 				r.Eventf(shop(), nil, "Normal", "Ready", "Reconcile", "%d %s", 2, "dependents")
 			},
-			"Normal Ready 2 dependents", []string{"info Ready Reconcile: 2 dependents"},
+			"Normal Ready 2 dependents",
+			[]string{"info Ready Reconcile: 2 dependents"},
 		},
 		{
 			"an Event with annotations",
 			func(r eventrecorder.EventRecorder) {
 				r.AnnotatedEventf(shop(), nil, map[string]string{"a": "b"}, "Warning", "Failed", "Reconcile", "%s", "why")
 			},
-			"Warning Failed why", []string{"error Failed Reconcile: why"},
+			"Warning Failed why",
+			[]string{"error Failed Reconcile: why"},
 		},
 		{
 			"an Event about a dependent",
 			func(r eventrecorder.EventRecorder) {
 				r.Eventf(dependent, shop(), "Normal", "Repaired", "Reconcile", "Drifted")
 			},
-			"Normal Repaired Drifted", []string{"info Repaired Reconcile: Service apps/front: Drifted"},
+			"Normal Repaired Drifted",
+			[]string{"info Repaired Reconcile: Service apps/front: Drifted"},
 		},
 		{
 			"an Event about another object",

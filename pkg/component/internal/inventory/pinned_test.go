@@ -345,9 +345,9 @@ func TestTheStatusNamesThePreviousRenderingIfItCannotBeWritten(t *testing.T) {
 }
 
 // sealedSet returns a rendering whose id proves its record.
-func sealedSet(t *testing.T, kind string) Set {
+func sealedSet(t *testing.T) Set {
 	t.Helper()
-	set := pinnedSet(kind)
+	set := pinnedSet("ConfigMap")
 	bodies, _ := set.Manifests()
 	parts, err := records.Encode(records.Rendering, bodies)
 	if err == nil {
@@ -364,7 +364,7 @@ func TestAFoundRenderingIsReplacedByAProvenOne(t *testing.T) {
 	c := newCluster(t)
 	c.writeRecord(records.Rendering, "evil")
 	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found("evil") })
-	set := sealedSet(t, "ConfigMap")
+	set := sealedSet(t)
 	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	g.Expect(c.load().Status.RenderedSet).To(Equal(set.ID))
 	g.Expect(c.renderings()).To(ConsistOf(set.ID))
@@ -382,7 +382,7 @@ func TestNoRecordIsDeletedWhileTheStatusNamesAFoundRendering(t *testing.T) {
 	c.writeRecord(records.Rendering, "evil")
 	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found("evil") })
 	c.found()
-	set := sealedSet(t, "ConfigMap")
+	set := sealedSet(t)
 	c.Refuse = func(verb, _ string) error {
 		if verb == "patch" {
 			return errCrash
@@ -404,7 +404,7 @@ func TestNoRecordIsDeletedWhileTheStatusNamesAFoundRendering(t *testing.T) {
 func TestAFoundRenderingThatThisProcessMadeIsWrittenAgain(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t)
-	set := sealedSet(t, "ConfigMap")
+	set := sealedSet(t)
 	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	c.edit(func(st *metav1alpha1.Status) { st.RenderedSet = records.Found(set.ID) })
 	g.Expect(c.record(c.begin(), set)).To(Succeed())
@@ -416,7 +416,7 @@ func TestAFoundRenderingThatThisProcessMadeIsWrittenAgain(t *testing.T) {
 func TestALostRenderingWithOtherBytesGetsAnotherID(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t)
-	set := sealedSet(t, "ConfigMap")
+	set := sealedSet(t)
 	set.Manifests = pinnedSet("Secret").Manifests
 	g.Expect(c.record(c.begin(), set)).To(Succeed())
 	named := c.load().Status.RenderedSet

@@ -26,8 +26,8 @@ func (r *recording) begin(s revisionStart) error {
 	inFlight := r.InFlight.Begin(web)
 	defer inFlight.End()
 	inFlight.Loaded(c.Object)
-	err := r.Runner.Pass.begin(r.t.Context(), c, work{owner: owner, target: r.target, inputs: r.inputs}, set)
-	written := r.ComponentRecord.Components.WriteStatus(r.t.Context(), c.Object, components.RefOf(c.GetStatus()))
+	err := r.Pass.begin(r.t.Context(), c, work{owner: owner, target: r.target, inputs: r.inputs}, set)
+	written := r.Components.WriteStatus(r.t.Context(), c.Object, components.RefOf(c.GetStatus()))
 	return errors.Join(err, written)
 }
 
@@ -87,7 +87,8 @@ func TestTheStatusNamesARevisionTogetherWithItsRecords(t *testing.T) {
 		points []pointOfStart
 	}{
 		{
-			"with other generated values and other deletion phases", five, revisionStart{"six", "r6", []string{"p6"}},
+			"with other generated values and other deletion phases", five,
+			revisionStart{"six", "r6", []string{"p6"}},
 			[]pointOfStart{
 				{"patch rendered", 1, "five r5", "five r5"},
 				{"patch phases", 1, "five r5", "five r5"},
@@ -100,7 +101,8 @@ func TestTheStatusNamesARevisionTogetherWithItsRecords(t *testing.T) {
 		},
 		{
 			"with other generated values and the first deletion phases",
-			revisionStart{"five", "r5", nil}, revisionStart{"six", "r6", []string{"p6"}},
+			revisionStart{"five", "r5", nil},
+			revisionStart{"six", "r6", []string{"p6"}},
 			[]pointOfStart{
 				// The status announces deletion phases.
 				{"status", 1, "five r5", "five r5"},
@@ -111,7 +113,9 @@ func TestTheStatusNamesARevisionTogetherWithItsRecords(t *testing.T) {
 			},
 		},
 		{
-			"with other generated values", revisionStart{"five", "r5", nil}, revisionStart{"six", "r6", nil},
+			"with other generated values",
+			revisionStart{"five", "r5", nil},
+			revisionStart{"six", "r6", nil},
 			[]pointOfStart{
 				{"patch rendered", 1, "five r5", "five r5"},
 				{"status", 1, "six r6", "five r5"},
@@ -119,7 +123,8 @@ func TestTheStatusNamesARevisionTogetherWithItsRecords(t *testing.T) {
 			},
 		},
 		{
-			"without generated values", five, revisionStart{"six", "", []string{"p6"}},
+			"without generated values", five,
+			revisionStart{"six", "", []string{"p6"}},
 			[]pointOfStart{
 				{"patch phases", 1, "five r5", "five r5"},
 				// A deterministic rendering does not need the record of other inputs.
@@ -140,7 +145,7 @@ func TestTheStatusNamesARevisionTogetherWithItsRecords(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					r := newRecording(t)
-					r.Runner.Inventory = r.ComponentRecord
+					r.Inventory = r.ComponentRecord
 					if err := r.begin(c.before); err != nil {
 						t.Fatal(err)
 					}

@@ -58,11 +58,13 @@ func TestTheOrderOfFoundRenderings(t *testing.T) {
 			[]string{"b", "a"},
 		},
 		{
-			"after a restore, the one that was created first", secrets{one("a", false, 2, 1), one("b", false, 1, 2)},
+			"after a restore, the one that was created first",
+			secrets{one("a", false, 2, 1), one("b", false, 1, 2)},
 			[]string{"b", "a"},
 		},
 		{
-			"of the same second, the one that was written first", secrets{one("a", true, 1, 2), one("b", true, 1, 1)},
+			"of the same second, the one that was written first",
+			secrets{one("a", true, 1, 2), one("b", true, 1, 1)},
 			[]string{"b", "a"},
 		},
 		{"always the same one of equal ones", secrets{one("b", true, 1, 1), one("a", true, 1, 1)}, []string{"a", "b"}},
